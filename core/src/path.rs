@@ -1,0 +1,153 @@
+//! Absolute, clean paths: what a backend may see.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Component, Path, PathBuf};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::Text;
+
+/// An absolute path without `.`, `..`, doubled or trailing slashes, or NUL. It says nothing about links: whoever
+/// needs a canonical path resolves it first.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AbsPath(PathBuf);
+
+/// Why a path is not an [`AbsPath`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PathError {
+    /// It does not begin with `/`.
+    #[error("`{0}` is not an absolute path")]
+    Relative(Text),
+    /// It holds a `..`, whose meaning depends on links.
+    #[error("`{0}` holds `..`")]
+    Parent(Text),
+    /// It holds a NUL byte, which no system call takes.
+    #[error("`{0}` holds a NUL byte")]
+    Nul(Text),
+}
+
+impl AbsPath {
+    /// `/`.
+    pub fn root() -> Self {
+        Self(PathBuf::from("/"))
+    }
+
+    /// Cleans `path` (drops `.`, doubled and trailing slashes).
+    ///
+    /// # Errors
+    /// When the path is relative, holds `..` or a NUL byte.
+    pub fn new(path: impl AsRef<Path>) -> Result<Self, PathError> {
+        let path = path.as_ref();
+        let text = || Text::from(path.as_os_str());
+        if path.as_os_str().as_bytes().contains(&0) {
+            return Err(PathError::Nul(text()));
+        }
+        if !path.is_absolute() {
+            return Err(PathError::Relative(text()));
+        }
+        if path.components().any(|c| c == Component::ParentDir) {
+            return Err(PathError::Parent(text()));
+        }
+        Ok(Self(path.components().collect()))
+    }
+
+    /// `self/name`, cleaned; an absolute `name` replaces the whole, as in [`Path::join`].
+    ///
+    /// # Errors
+    /// As [`AbsPath::new`].
+    pub fn join(&self, name: impl AsRef<Path>) -> Result<Self, PathError> {
+        Self::new(self.0.join(name))
+    }
+
+    /// The standard library's view.
+    pub fn as_path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Whether `self` is `ancestor` or lies below it, by whole components.
+    pub fn is_within(&self, ancestor: &AbsPath) -> bool {
+        self.0.starts_with(&ancestor.0)
+    }
+
+    /// The directory that holds it; `None` for `/`.
+    pub fn parent(&self) -> Option<AbsPath> {
+        self.0.parent().map(|p| Self(p.to_owned()))
+    }
+
+    /// Itself, its parent, and so on up to `/`.
+    pub fn ancestors(&self) -> impl Iterator<Item = AbsPath> + '_ {
+        self.0.ancestors().map(|p| Self(p.to_owned()))
+    }
+
+    /// Number of components below `/`; 0 for `/`.
+    pub fn depth(&self) -> usize {
+        self.0.components().count().saturating_sub(1)
+    }
+
+    /// As an owned operating-system string, for an argv.
+    pub fn to_os_string(&self) -> OsString {
+        self.0.as_os_str().to_owned()
+    }
+}
+
+impl AsRef<Path> for AbsPath {
+    fn as_ref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl fmt::Display for AbsPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Text::from(self.0.as_os_str()).fmt(f)
+    }
+}
+
+impl Serialize for AbsPath {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Text::from(self.0.as_os_str()).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for AbsPath {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Text::deserialize(deserializer)?;
+        Self::new(OsString::from_vec(text.into_os_string().into_vec())).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn dots_and_slashes_are_cleaned() {
+        assert_eq!(AbsPath::new("//a/./b//").unwrap().as_path(), Path::new("/a/b"));
+        assert_eq!(AbsPath::new("/").unwrap(), AbsPath::root());
+    }
+
+    #[test]
+    fn relative_parent_and_nul_are_refused_by_name() {
+        assert!(matches!(AbsPath::new("a"), Err(PathError::Relative(_))));
+        assert!(matches!(AbsPath::new("/a/../b"), Err(PathError::Parent(_))));
+        assert!(matches!(AbsPath::new("/a\0b"), Err(PathError::Nul(_))));
+    }
+
+    #[test]
+    fn containment_is_by_component() {
+        let ws = AbsPath::new("/ws").unwrap();
+        assert!(AbsPath::new("/ws/a").unwrap().is_within(&ws));
+        assert!(!AbsPath::new("/ws2").unwrap().is_within(&ws));
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_never_panics_and_is_idempotent(bytes: Vec<u8>) {
+            if let Ok(path) = AbsPath::new(Path::new(&OsString::from_vec(bytes))) {
+                prop_assert_eq!(AbsPath::new(&path).unwrap(), path);
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Facts about a host, as a value: a backend answers from them alone, so old kernels are tested on any kernel.
+//!
+//! The runner fills it without starting a process. What a fact cannot tell, a launch will.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{AbsPath, Reason};
+
+/// A processor architecture, where the numbers of system calls differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arch {
+    /// 64-bit x86.
+    X86_64,
+    /// 64-bit ARM.
+    Aarch64,
+}
+
+/// Something that does not work here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unusable {
+    /// Why.
+    pub reason: Reason,
+    /// What the user can do about it, where anything.
+    pub remedy: Option<Reason>,
+}
+
+impl Unusable {
+    /// With a remedy.
+    pub fn new(reason: impl Into<Reason>, remedy: impl Into<Reason>) -> Self {
+        Self { reason: reason.into(), remedy: Some(remedy.into()) }
+    }
+
+    /// Where nothing helps.
+    pub fn without_remedy(reason: impl Into<Reason>) -> Self {
+        Self { reason: reason.into(), remedy: None }
+    }
+}
+
+impl From<&'static str> for Reason {
+    fn from(text: &'static str) -> Self {
+        Self::new(text)
+    }
+}
+
+/// A program that a launch needs: absolute, owner root or the effective user, not writable by others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tool {
+    /// Where it is.
+    pub path: AbsPath,
+}
+
+/// What is known about a host before anything is launched on it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Probe {
+    /// `linux`, or the name of another system.
+    pub os: String,
+    /// The release as uname(2) gives it.
+    pub kernel: String,
+    /// The architecture; `None` where confine has no table of system calls for it.
+    pub arch: Option<Arch>,
+    /// The effective user.
+    pub uid: u32,
+    /// The container the caller runs in, by its own word (`docker`, `podman`, `lxc`, `wsl1` …).
+    pub container: Option<String>,
+    /// The Landlock ABI, asked from the kernel (`landlock_create_ruleset(…, LANDLOCK_CREATE_RULESET_VERSION)`).
+    pub landlock: Result<u32, Unusable>,
+    /// Whether seccomp filters can be installed.
+    pub seccomp: Result<(), Unusable>,
+    /// Whether user namespaces may be made, as far as sysctls say.
+    pub user_namespaces: Result<(), Unusable>,
+    /// bubblewrap.
+    pub bwrap: Result<Tool, Unusable>,
+    /// The stage.
+    pub stage: Result<Tool, Unusable>,
+    /// A cgroup v2 directory in which the caller may make groups.
+    pub cgroup: Option<AbsPath>,
+    /// What a real launch of a backend said, by backend id; absent where none was tried.
+    pub launches: BTreeMap<String, Result<(), Unusable>>,
+}
