@@ -140,6 +140,8 @@ pub struct Wrapper {
     pub program: AbsPath,
     /// Its options, without `--`. The runner hands them over by descriptor.
     pub options: Vec<OsString>,
+    /// More options, first in line, where no runner holds a lifeline (`--die-with-parent`).
+    pub alone: Vec<OsString>,
 }
 
 /// What is spawned: `[wrapper options -- ] stage plan -- command`.
@@ -262,7 +264,7 @@ impl Launch {
         let mut words = Vec::new();
         if let Some(wrapper) = &self.wrapper {
             words.push(wrapper.program.to_os_string());
-            words.extend(wrapper.options.iter().cloned());
+            words.extend(wrapper.alone.iter().chain(&wrapper.options).cloned());
             words.push("--".into());
         }
         let stage = if self.wrapper.is_some() { &self.stage_inside } else { &self.stage };

@@ -40,7 +40,9 @@ pub enum Outcome {
     },
     /// The sandbox stood, the program could not be started.
     ExecFailed {
-        /// execve(2)'s, after the lookup in the sandbox's view.
+        /// Whether there is such a program in the sandbox's view: it may lack a valid header or its interpreter.
+        lookup: Lookup,
+        /// execve(2)'s, or that of the lookup.
         errno: i32,
         /// The program that was tried.
         program: crate::Text,
@@ -49,6 +51,15 @@ pub enum Outcome {
     NotStarted,
     /// The sandbox did not stand; the program never ran.
     LauncherFailed(LaunchFault),
+}
+
+/// The answer of looking a program up with the program's own PATH, in the sandbox's view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lookup {
+    /// It is there.
+    Found,
+    /// It is not.
+    NotFound,
 }
 
 /// Which limit.
@@ -158,7 +169,6 @@ pub mod exit {
     pub const SIGNAL_BASE: u8 = 128;
 }
 
-const ENOENT: i32 = 2;
 const SIGKILL: u8 = 9;
 const SIGXCPU: u8 = 24;
 const SIGXFSZ: u8 = 25;
@@ -192,8 +202,8 @@ impl Outcome {
                 (None, Some(signal)) => signalled(*signal),
                 (None, None) => exit::SIGNAL_BASE + SIGKILL,
             },
-            Self::ExecFailed { errno: ENOENT, .. } => exit::NOT_FOUND,
-            Self::ExecFailed { .. } => exit::NOT_EXECUTABLE,
+            Self::ExecFailed { lookup: Lookup::NotFound, .. } => exit::NOT_FOUND,
+            Self::ExecFailed { lookup: Lookup::Found, .. } => exit::NOT_EXECUTABLE,
             Self::NotStarted => exit::REFUSED,
             Self::LauncherFailed(_) => exit::LAUNCHER_FAILED,
         }

@@ -3,6 +3,7 @@
 //! Trust domain: the caller's own process and rights. tokio, on any flavour of runtime; unsafe only in [`spawn`].
 
 pub mod confine;
+pub mod guard;
 pub mod run;
 
 pub use confine::{Builder, Command, Confine, DetectError, SpawnError};

@@ -1,5 +1,8 @@
 //! What the stage does, as an ordered list of options, in the manner of bwrap's: printable, comparable in golden files,
 //! and the same whether it travels in an argv or, NUL-separated, through a descriptor.
+//!
+//! The command line is `confine-stage [--args FD | OPTION…] -- COMMAND…`: with `--args FD` the options are read from the
+//! descriptor, each ended by a NUL, as bwrap does.
 
 use std::ffi::OsString;
 

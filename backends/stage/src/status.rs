@@ -49,6 +49,9 @@ pub enum Record {
     },
     /// The program could not be executed.
     ExecFailed {
+        /// Whether the lookup in the sandbox's view found a file: without a valid header, or without its interpreter,
+        /// it is found and yet fails.
+        found: bool,
         /// execve(2)'s, or that of the lookup.
         errno: i32,
         /// What was tried: the resolved path where one was found.
