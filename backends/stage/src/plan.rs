@@ -70,6 +70,10 @@ pub struct Plan {
     pub cwd: OsString,
     /// `--control FD`: the control socket; none for a foreign spawner.
     pub control: Option<i32>,
+    /// `--stderr FD`: the program's standard error is this descriptor; until the program starts, descriptor 2 is a pipe
+    /// of the runner's, so that the launcher's words and the program's can never be taken for each other. The program
+    /// gets FD duplicated onto 2; process 1 keeps the pipe. Checked like 0 to 2.
+    pub stderr: Option<i32>,
     /// `--landlock FS NET SCOPED` and `--rule ACCESS PATH`, numbers in hexadecimal with `0x`.
     pub landlock: Option<Ruleset>,
     /// `--seccomp BASE64`: `struct sock_filter` records in native byte order.
