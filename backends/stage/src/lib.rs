@@ -6,5 +6,8 @@
 pub mod plan;
 pub mod status;
 
-pub use plan::{Plan, PlanError, Role, Rule, Ruleset};
-pub use status::{Command, Record, RecordError};
+pub use plan::{Plan, PlanError, Resource, Role, Rule, Ruleset, TerminalSize};
+pub use status::{Command, Record, RecordError, Step};
+
+/// What every line begins with that the stage writes to its standard error for a foreign spawner.
+pub const MESSAGE_PREFIX: &str = "confine-stage: ";

@@ -5,6 +5,13 @@
 //! descriptor, each ended by a NUL, as bwrap does.
 
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+
+mod reader;
+mod words;
+
+use reader::{Reader, malformed};
+use words::{Words, hexadecimal};
 
 /// Who the stage is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,7 +71,7 @@ pub struct TerminalSize {
 /// The plan of one launch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// Who the stage is.
+    /// `--role supervisor`; no word for process 1.
     pub role: Role,
     /// `--cwd DIR`: the program's directory; absent or unreachable is a launcher failure.
     pub cwd: OsString,
@@ -80,7 +87,7 @@ pub struct Plan {
     pub seccomp: Vec<u8>,
     /// `--rlimit NAME VALUE`: cpu, file-size, open-files, processes.
     pub rlimits: Vec<(Resource, u64)>,
-    /// `--scratch PREFIX`: make a private directory (0700) by mkdtemp(3) with this prefix, give it to the program as
+    /// `--scratch ACCESS PREFIX`: make a private directory (0700) by mkdtemp(3) with this prefix, give it to the program as
     /// `TMPDIR` with a write rule of `access`, and remove it at the end. Only for a supervisor.
     pub scratch: Option<Rule>,
     /// `--stdio-access FILE_ACCESS`: add a rule with these bits for each of descriptors 0 to 2 that is a terminal, a
@@ -99,6 +106,9 @@ pub enum PlanError {
     /// Unknown option.
     #[error("unknown option `{0}`")]
     Unknown(String),
+    /// An option that may be given once was given again, or `--rule` comes before `--landlock`.
+    #[error("option `{0}` is out of place")]
+    Misplaced(&'static str),
     /// An option lacks a value.
     #[error("option `{0}` lacks a value")]
     Lacking(&'static str),
@@ -115,14 +125,100 @@ pub enum PlanError {
 impl Plan {
     /// The words, without the closing `--`. Empty fields leave no word.
     pub fn encode(&self) -> Vec<OsString> {
-        todo!()
+        let mut words = Words(Vec::new());
+        if self.role == Role::Supervisor {
+            words.option("--role", ["supervisor"]);
+        }
+        if !self.cwd.is_empty() {
+            words.option("--cwd", [&self.cwd]);
+        }
+        self.encode_descriptors(&mut words);
+        self.encode_layers(&mut words);
+        if let Some(scratch) = &self.scratch {
+            words.option("--scratch", [&hexadecimal(scratch.access), &scratch.path]);
+        }
+        if let Some(size) = self.tty {
+            words.option("--tty", [size.rows.to_string(), size.columns.to_string()]);
+        }
+        for path in &self.masked {
+            words.option("--masked", [path]);
+        }
+        words.0
     }
 
-    /// Reads the words up to `--` or the end; answers what follows `--` too.
+    /// The words as `--args FD` reads them: each ended by a NUL.
     ///
     /// # Errors
-    /// Anything that [`Plan::encode`] would not write.
-    pub fn decode(_words: impl IntoIterator<Item = OsString>) -> Result<(Self, Vec<OsString>), PlanError> {
-        todo!()
+    /// When a word holds a NUL itself.
+    pub fn encode_args(&self) -> Result<Vec<u8>, PlanError> {
+        let mut bytes = Vec::new();
+        for word in self.encode() {
+            if word.as_encoded_bytes().contains(&0) {
+                return Err(malformed("--args", &word));
+            }
+            bytes.extend_from_slice(word.as_encoded_bytes());
+            bytes.push(0);
+        }
+        Ok(bytes)
+    }
+
+    /// Reads the words up to `--` or the end, in any order but for `--rule`, which follows `--landlock`; answers what
+    /// follows `--` too.
+    ///
+    /// # Errors
+    /// An unknown or repeated option, a lacking value, or a value that [`Plan::encode`] would write otherwise.
+    pub fn decode(words: impl IntoIterator<Item = OsString>) -> Result<(Self, Vec<OsString>), PlanError> {
+        let mut reader = Reader::new(words.into_iter());
+        while let Some(word) = reader.words.next() {
+            if word == "--" {
+                return Ok((reader.plan, reader.words.collect()));
+            }
+            reader.option(&word)?;
+        }
+        Ok((reader.plan, Vec::new()))
+    }
+
+    /// Reads what [`Plan::encode_args`] writes.
+    ///
+    /// # Errors
+    /// As [`Plan::decode`]; a `--` among the words, or a last word without its NUL.
+    pub fn decode_args(bytes: &[u8]) -> Result<Self, PlanError> {
+        let Some(bytes) = bytes.strip_suffix(&[0]) else {
+            return if bytes.is_empty() { Ok(Self::default()) } else { Err(PlanError::Lacking("--args")) };
+        };
+        let words = bytes.split(|byte| *byte == 0).map(|word| OsString::from_vec(word.to_vec()));
+        let mut reader = Reader::new(words);
+        while let Some(word) = reader.words.next() {
+            reader.option(&word)?;
+        }
+        Ok(reader.plan)
+    }
+
+    fn encode_descriptors(&self, words: &mut Words) {
+        if let Some(fd) = self.control {
+            words.option("--control", [fd.to_string()]);
+        }
+        if let Some(fd) = self.stderr {
+            words.option("--stderr", [fd.to_string()]);
+        }
+    }
+
+    fn encode_layers(&self, words: &mut Words) {
+        if let Some(ruleset) = &self.landlock {
+            let bits = [ruleset.handled_fs, ruleset.handled_net, ruleset.scoped];
+            words.option("--landlock", bits.map(hexadecimal));
+            for rule in &ruleset.rules {
+                words.option("--rule", [&hexadecimal(rule.access), &rule.path]);
+            }
+        }
+        if let Some(access) = self.stdio_access {
+            words.option("--stdio-access", [hexadecimal(access)]);
+        }
+        if !self.seccomp.is_empty() {
+            words.option("--seccomp", [words::base64(&self.seccomp)]);
+        }
+        for (resource, value) in &self.rlimits {
+            words.option("--rlimit", [resource.word(), &value.to_string()]);
+        }
     }
 }
