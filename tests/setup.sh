@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Installs what the tests and the demo need and this host lacks, where we may; says what is missing otherwise.
+set -euo pipefail
+
+# program:package
+wanted=(bwrap:bubblewrap git:git python3:python3 tmux:tmux strace:strace setfattr:attr unshare:util-linux cc:gcc
+    musl-gcc:musl-tools)
+missing=()
+for pair in "${wanted[@]}"; do
+    command -v "${pair%%:*}" >/dev/null || missing+=("${pair##*:}")
+done
+[[ -e /usr/include/stdio.h ]] || missing+=(libc6-dev)
+
+if [[ ${#missing[@]} -gt 0 ]]; then
+    as_root=()
+    [[ $(id -u) -eq 0 ]] || as_root=(sudo)
+    if ! command -v apt-get >/dev/null || { [[ $(id -u) -ne 0 ]] && ! command -v sudo >/dev/null; }; then
+        echo "missing, and not ours to install: ${missing[*]}" >&2
+        exit 0
+    fi
+    echo "installing: ${missing[*]}" >&2
+    export DEBIAN_FRONTEND=noninteractive
+    "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null ||
+        { "${as_root[@]}" apt-get update -qq && "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null; }
+fi
