@@ -1,0 +1,157 @@
+//! The host, as policy resolution sees it: core's `View` over the real file system.
+//!
+//! Nothing here follows a final link, and nothing but directories and regular files is ever opened.
+
+pub(crate) mod mountinfo;
+mod sockets;
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use confine_core::AbsPath;
+use confine_core::policy::View;
+use confine_core::policy::view::{FileType, Mount, Stat};
+use nix::dir::Dir;
+use nix::fcntl::{OFlag, open};
+use nix::sys::stat::Mode;
+use nix::unistd::{Uid, User};
+
+/// How long patterns may be expanded.
+const TIME: Duration = Duration::from_secs(2);
+/// How much of a small file is read.
+const SMALL: u64 = 4096;
+
+/// The real host. Made for one resolution: its clock starts with it.
+#[derive(Clone, Debug)]
+pub struct HostView {
+    variables: BTreeMap<OsString, OsString>,
+    uid: Uid,
+    started: Instant,
+}
+
+impl HostView {
+    /// With this process's own environment.
+    pub fn here() -> Self {
+        Self::with(std::env::vars_os())
+    }
+
+    /// With the environment of the caller.
+    pub fn with(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+        Self { variables: variables.into_iter().collect(), uid: Uid::effective(), started: Instant::now() }
+    }
+}
+
+/// `$HOME`, else what the user database says; `None` where neither is an absolute path.
+pub(crate) fn home(variable: Option<&OsStr>, uid: Uid) -> Option<AbsPath> {
+    variable.and_then(|home| AbsPath::new(home).ok()).or_else(|| {
+        let user = User::from_uid(uid).ok().flatten()?;
+        AbsPath::new(user.dir).ok()
+    })
+}
+
+/// Opens a regular file for reading, and nothing else: not a link, and never a special file, whose opening may block
+/// or do something.
+///
+/// # Errors
+/// As open(2); `InvalidInput` for what is not a regular file.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    let place = open(path, OFlag::O_PATH | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC, Mode::empty())?;
+    reopen_regular(&place)
+}
+
+/// As [`open_regular`], for what `place` (an `O_PATH` descriptor) stands for.
+pub(crate) fn reopen_regular(place: &OwnedFd) -> io::Result<File> {
+    let itself = format!("/proc/self/fd/{}", place.as_raw_fd());
+    if !std::fs::metadata(&itself)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    Ok(File::from(open(itself.as_str(), OFlag::O_RDONLY | OFlag::O_CLOEXEC, Mode::empty())?))
+}
+
+/// What a file's type is; the file systems that Linux has know no other.
+fn file_type(file: std::fs::FileType) -> FileType {
+    if file.is_dir() {
+        FileType::Directory
+    } else if file.is_symlink() {
+        FileType::Link
+    } else if file.is_socket() {
+        FileType::Socket
+    } else if file.is_fifo() {
+        FileType::Fifo
+    } else if file.is_block_device() || file.is_char_device() {
+        FileType::Device
+    } else {
+        FileType::File
+    }
+}
+
+impl View for HostView {
+    fn stat(&self, path: &AbsPath) -> io::Result<Stat> {
+        let metadata = path.as_path().symlink_metadata()?;
+        Ok(Stat {
+            file: file_type(metadata.file_type()),
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            uid: metadata.uid(),
+        })
+    }
+
+    fn read_link(&self, path: &AbsPath) -> io::Result<PathBuf> {
+        path.as_path().read_link()
+    }
+
+    fn list(&self, path: &AbsPath) -> io::Result<Vec<OsString>> {
+        let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        let mut names = Vec::new();
+        for entry in Dir::open(path.as_path(), flags, Mode::empty())? {
+            let name = entry?.file_name().to_bytes().to_vec();
+            if name != b"." && name != b".." {
+                names.push(OsString::from_vec(name));
+            }
+        }
+        Ok(names)
+    }
+
+    fn read(&self, path: &AbsPath) -> io::Result<Vec<u8>> {
+        let mut text = Vec::new();
+        open_regular(path.as_path())?.take(SMALL).read_to_end(&mut text)?;
+        Ok(text)
+    }
+
+    fn mounts(&self) -> Vec<Mount> {
+        let text = std::fs::read("/proc/self/mountinfo").unwrap_or_default();
+        mountinfo::parse(&text).map(Mount::from).collect()
+    }
+
+    fn listening(&self) -> Vec<AbsPath> {
+        let table = std::fs::read("/proc/net/unix").unwrap_or_default();
+        let is_socket = |path: &AbsPath| self.stat(path).is_ok_and(|stat| stat.file == FileType::Socket);
+        sockets::parse(&table).into_iter().filter(is_socket).collect()
+    }
+
+    fn home(&self) -> Option<AbsPath> {
+        home(self.variables.get(OsStr::new("HOME")).map(OsString::as_os_str), self.uid)
+    }
+
+    fn variable(&self, name: &str) -> Option<OsString> {
+        self.variables.get(OsStr::new(name)).cloned()
+    }
+
+    fn uid(&self) -> u32 {
+        self.uid.as_raw()
+    }
+
+    fn out_of_time(&self) -> bool {
+        self.started.elapsed() > TIME
+    }
+}
+
+#[cfg(test)]
+mod tests;
