@@ -14,6 +14,7 @@ macro_rules! names {
     ($(#[$meta:meta])* $type:ident, $error:ident, $what:literal, { $($variant:ident = $name:literal, $doc:literal;)* }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum $type { $(#[doc = $doc] #[serde(rename = $name)] $variant,)* }
 
         impl $type {

@@ -11,6 +11,7 @@ pub mod git;
 pub mod limits;
 pub mod net;
 pub mod pattern;
+pub mod quantity;
 pub mod resolve;
 pub mod view;
 
@@ -29,6 +30,7 @@ use crate::{Effect, Effects};
 
 /// The broad shape of a policy. Full access is no policy: it means "do not call confine".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// No write grant of its own; the private `/tmp` stays writable and vanishes.
