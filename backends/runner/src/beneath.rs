@@ -1,0 +1,117 @@
+//! Reaches names by directory descriptors, without ever following a link.
+//!
+//! The program under guard may swap a directory for a link at any moment; a path that is walked one component at a
+//! time with `O_NOFOLLOW` cannot lead anywhere else (openat2(2) with `RESOLVE_NO_SYMLINKS` is the same in one call, but
+//! is refused inside a sandbox of ours).
+
+use std::ffi::{OsStr, OsString};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Component;
+
+use confine_core::AbsPath;
+use nix::errno::Errno;
+use nix::fcntl::{AtFlags, OFlag, open, openat};
+use nix::sys::stat::{FileStat, Mode, SFlag, fstatat};
+use serde::{Deserialize, Serialize};
+
+/// A descriptor that only stands for a directory: it needs no read permission.
+const DIRECTORY: OFlag =
+    OFlag::O_PATH.union(OFlag::O_DIRECTORY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
+
+/// Which file, as long as it exists: numbers are given out again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Identity {
+    device: u64,
+    inode: u64,
+}
+
+impl From<&FileStat> for Identity {
+    fn from(stat: &FileStat) -> Self {
+        Self { device: stat.st_dev, inode: stat.st_ino }
+    }
+}
+
+/// A name in an open directory. There may be nothing by that name.
+#[derive(Debug)]
+pub(crate) struct Spot {
+    /// The directory.
+    pub(crate) parent: OwnedFd,
+    /// The name in it.
+    pub(crate) name: OsString,
+}
+
+impl Spot {
+    /// The last component of `path`, in its directory.
+    ///
+    /// # Errors
+    /// `ENOTDIR` or `ELOOP` where a link is on the way, and as openat(2); `EISDIR` for `/`.
+    pub(crate) fn of(path: &AbsPath) -> nix::Result<Self> {
+        let name = path.as_path().file_name().ok_or(Errno::EISDIR)?.to_owned();
+        let parent = path.parent().ok_or(Errno::EISDIR)?;
+        Ok(Self { parent: directory(&parent)?, name })
+    }
+
+    /// lstat(2), `None` where there is nothing.
+    ///
+    /// # Errors
+    /// As fstatat(2).
+    pub(crate) fn stat(&self) -> nix::Result<Option<FileStat>> {
+        stat(&self.parent, &self.name)
+    }
+}
+
+/// lstat(2) of a name in a directory, `None` where there is nothing.
+///
+/// # Errors
+/// As fstatat(2).
+pub(crate) fn stat(directory: impl AsFd, name: &OsStr) -> nix::Result<Option<FileStat>> {
+    match fstatat(directory, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
+        Err(Errno::ENOENT) => Ok(None),
+        other => other.map(Some),
+    }
+}
+
+/// Opens a directory.
+///
+/// # Errors
+/// As [`Spot::of`].
+pub(crate) fn directory(path: &AbsPath) -> nix::Result<OwnedFd> {
+    let root = open("/", DIRECTORY, Mode::empty())?;
+    path.as_path().components().try_fold(root, |above, component| match component {
+        Component::Normal(name) => below(&above, name),
+        _ => Ok(above),
+    })
+}
+
+/// Opens a directory in a directory.
+///
+/// # Errors
+/// As [`Spot::of`].
+pub(crate) fn below(directory: impl AsFd, name: &OsStr) -> nix::Result<OwnedFd> {
+    openat(directory, name, DIRECTORY, Mode::empty())
+}
+
+/// What kind of file `stat` is about.
+pub(crate) fn kind(stat: &FileStat) -> SFlag {
+    SFlag::from_bits_truncate(stat.st_mode & SFlag::S_IFMT.bits())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_link_on_the_way_is_never_followed() {
+        let top = tempfile::tempdir().unwrap();
+        let path = top.path().canonicalize().unwrap();
+        std::fs::create_dir_all(path.join("real/below")).unwrap();
+        std::fs::write(path.join("real/below/file"), "").unwrap();
+        symlink("real", path.join("link")).unwrap();
+        let spot = |name: &str| Spot::of(&AbsPath::new(path.join(name)).unwrap());
+        assert!(spot("real/below/file").unwrap().stat().unwrap().is_some());
+        assert!(spot("real/below/nothing").unwrap().stat().unwrap().is_none());
+        assert!(matches!(spot("link/below/file"), Err(Errno::ENOTDIR | Errno::ELOOP)));
+        assert_eq!(kind(&spot("link").unwrap().stat().unwrap().unwrap()), SFlag::S_IFLNK);
+    }
+}
