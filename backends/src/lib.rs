@@ -4,6 +4,18 @@
 
 #![forbid(unsafe_code)]
 
+mod access;
+mod balance;
+pub mod bwrap;
+mod governance;
+pub mod landlock;
+mod launch;
+pub mod lower;
 pub mod registry;
+pub mod seccomp;
 
+pub use access::{Row, Showing, row};
+pub use bwrap::Bwrap;
+pub use landlock::Landlock;
+pub use lower::{Lowered, Mount, lower};
 pub use registry::{Refusals, Registry};

@@ -2,6 +2,8 @@
 
 use confine_core::{Argv, Backend, BackendId, ConfineError, ConfinedArgv, Effects, Policy, Probe};
 
+use crate::{Bwrap, Landlock};
+
 /// Backends in order of preference.
 pub struct Registry(Vec<Box<dyn Backend>>);
 
@@ -57,6 +59,6 @@ impl Refusals {
 /// Ours, in order: bwrap, landlock.
 impl Default for Registry {
     fn default() -> Self {
-        todo!()
+        Self::new(vec![Box::new(Bwrap), Box::new(Landlock)])
     }
 }

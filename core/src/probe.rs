@@ -52,6 +52,20 @@ pub struct Tool {
     pub path: AbsPath,
 }
 
+/// Files in `/proc` that tell root, even without any capability, about the kernel and about other processes' memory
+/// and keys. Ordinary users are refused by their modes, or see only their own.
+pub const KERNEL_TABLES: [&str; 9] = [
+    "/proc/key-users",
+    "/proc/keys",
+    "/proc/kpagecgroup",
+    "/proc/kpagecount",
+    "/proc/kpageflags",
+    "/proc/pagetypeinfo",
+    "/proc/slabinfo",
+    "/proc/timer_list",
+    "/proc/vmallocinfo",
+];
+
 /// What is known about a host before anything is launched on it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Probe {
@@ -75,6 +89,9 @@ pub struct Probe {
     pub bwrap: Result<Tool, Unusable>,
     /// The stage.
     pub stage: Result<Tool, Unusable>,
+    /// Those of [`KERNEL_TABLES`] that exist: a mask over a missing one would fail the launch.
+    #[serde(default)]
+    pub kernel_tables: Vec<AbsPath>,
     /// A cgroup v2 directory in which the caller may make groups.
     pub cgroup: Option<AbsPath>,
     /// What a real launch of a backend said, by backend id; absent where none was tried.

@@ -1,0 +1,161 @@
+//! The bwrap backend: namespaces and mounts by bubblewrap, the rest by the stage inside.
+//!
+//! Options as measured with bubblewrap 0.8. Root starts it with every capability, so they are dropped here as well as
+//! in the stage; a second, inner user namespace (`--disable-userns`) locks the mounts.
+
+mod options;
+mod table;
+
+use std::collections::BTreeMap;
+
+use confine_core::backend::{RunnerFailure, Wrapper};
+use confine_core::policy::{NetPlan, Policy};
+use confine_core::probe::Unusable;
+use confine_core::{
+    AbsPath, Argv, Backend, BackendId, ConfineError, ConfinedArgv, Effect, Governed, Launch, Layer, Probe,
+};
+use confine_stage::plan::{Plan, Role};
+
+use crate::balance::Offer;
+use crate::governance::{Need, SHARED, answers};
+use crate::landlock::rights;
+use crate::launch::{self, Network};
+use crate::lower::{Backdrop, Lowered, lower};
+use crate::seccomp;
+
+/// More mounts than this take bubblewrap more than a tenth of a second.
+pub const MOUNT_BOUND: usize = 300;
+
+/// Namespaces and mounts by bubblewrap.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Bwrap;
+
+const NAME: &str = "bwrap";
+
+struct Ready {
+    program: AbsPath,
+    stage: AbsPath,
+}
+
+fn ready(probe: &Probe) -> Result<Ready, Unusable> {
+    let program = probe.bwrap.clone()?.path;
+    probe.user_namespaces.clone()?;
+    Ok(Ready { program, stage: launch::usable(NAME, probe)? })
+}
+
+impl Backend for Bwrap {
+    fn id(&self) -> BackendId {
+        BackendId::new(NAME)
+    }
+
+    fn governs(&self, probe: &Probe) -> BTreeMap<Effect, Governed> {
+        let ready = ready(probe);
+        let usable = ready.as_ref().map(|_| ()).map_err(|unusable| &unusable.reason);
+        answers([table::OWN, SHARED], usable, probe)
+    }
+
+    fn confine(&self, argv: &Argv, policy: &Policy, probe: &Probe) -> Result<ConfinedArgv, ConfineError> {
+        let Ready { program, stage } =
+            ready(probe).map_err(|unusable| ConfineError::Unusable { backend: self.id(), unusable })?;
+        launch::protected_names(policy)?;
+        let governed = refined(self.governs(probe), policy, probe);
+        let missing = Offer { backend: self.id(), governed, gaps: Vec::new() }.settle(policy)?;
+        let tables: &[AbsPath] = if probe.uid == 0 { &probe.kernel_tables } else { &[] };
+        let lowered = lower(&policy.fs, Backdrop::Namespaces { stage: &stage, tables });
+        bounded(self.id(), &lowered)?;
+        let plan = plan(argv, policy, probe, &lowered);
+        let layers = launch::layers(
+            policy,
+            probe,
+            &[Layer::Namespace, Layer::Mount],
+            plan.landlock.is_some(),
+            !plan.seccomp.is_empty(),
+        );
+        let launch = Launch {
+            wrapper: Some(Wrapper {
+                program,
+                options: options::options(policy, &lowered),
+                alone: vec!["--die-with-parent".into()],
+            }),
+            stage_inside: lowered.stage.unwrap_or_else(|| stage.clone()),
+            stage,
+            plan: plan.encode(),
+            command: argv.words().to_vec(),
+            // The stage goes to the program's directory itself, in its own view.
+            cwd: AbsPath::root(),
+        };
+        Ok(ConfinedArgv {
+            env: launch::environment(policy, &self.id()),
+            backend: self.id(),
+            policy: policy.id.clone(),
+            plan: launch::digest(&launch),
+            layers,
+            runner_only: launch::runner_only(policy, probe, &missing),
+            missing,
+            pins: lowered.pins,
+            runner_failure: runner_failure(),
+            accepted: policy.accept_missing.clone(),
+            launch,
+        })
+    }
+}
+
+/// For this policy: without a network namespace only Landlock governs abstract sockets, and placeholders stand where
+/// every missing name lies in a `.git`.
+fn refined(
+    mut governed: BTreeMap<Effect, Governed>,
+    policy: &Policy,
+    probe: &Probe,
+) -> BTreeMap<Effect, Governed> {
+    if policy.net == NetPlan::Open {
+        let answer = if Need::Landlock(rights::SCOPED).is_met(probe) {
+            Governed::by(&[Layer::Landlock])
+        } else {
+            Governed::not("the network is open, and Landlock governs abstract sockets from ABI 6 only")
+        };
+        governed.insert(Effect::NetUnixAbstract, answer);
+    }
+    if policy.fs.missing.is_empty() {
+        governed.insert(Effect::FsCarveOutNew, Governed::by(&[Layer::Mount, Layer::Runner]));
+    }
+    governed
+}
+
+fn bounded(backend: BackendId, lowered: &Lowered) -> Result<(), ConfineError> {
+    let mounts = lowered.mounts.len();
+    if mounts <= MOUNT_BOUND {
+        return Ok(());
+    }
+    let mut by_directory: BTreeMap<AbsPath, usize> = BTreeMap::new();
+    for mount in &lowered.mounts {
+        *by_directory.entry(mount.at().parent().unwrap_or_else(AbsPath::root)).or_default() += 1;
+    }
+    let most = by_directory.into_iter().max_by_key(|(_, count)| *count);
+    let entry = most.map_or_else(AbsPath::root, |(directory, _)| directory);
+    Err(ConfineError::TooManyMounts { backend, mounts, bound: MOUNT_BOUND, entry })
+}
+
+fn plan(argv: &Argv, policy: &Policy, probe: &Probe, lowered: &Lowered) -> Plan {
+    let abi = probe.landlock.as_ref().copied().unwrap_or(0);
+    let landlock = launch::ruleset(lowered, policy, abi, Network::Elsewhere);
+    let stdio_access = landlock.as_ref().map(|ruleset| ruleset.handled_fs & rights::DEVICE);
+    Plan {
+        role: Role::Init,
+        cwd: argv.cwd().to_os_string(),
+        landlock,
+        stdio_access,
+        seccomp: seccomp::for_host(probe, policy, seccomp::Isolation::Namespace),
+        rlimits: launch::rlimits(policy, probe),
+        masked: lowered.masked.iter().map(AbsPath::to_os_string).collect(),
+        ..Plan::default()
+    }
+}
+
+/// bwrap exits 1 for whatever goes wrong, the stage 125.
+fn runner_failure() -> RunnerFailure {
+    RunnerFailure {
+        exit_codes: vec![1, 125],
+        prefixes: vec!["bwrap: ".into(), confine_stage::MESSAGE_PREFIX.into()],
+        informational: Vec::new(),
+    }
+}
