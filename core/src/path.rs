@@ -98,6 +98,13 @@ impl AsRef<Path> for AbsPath {
     }
 }
 
+/// So that a map by [`AbsPath`] is searched without making one: both compare by component.
+impl std::borrow::Borrow<Path> for AbsPath {
+    fn borrow(&self) -> &Path {
+        &self.0
+    }
+}
+
 impl fmt::Display for AbsPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Text::from(self.0.as_os_str()).fmt(f)

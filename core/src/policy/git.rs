@@ -1,5 +1,6 @@
 //! Git repositories in the workspace: what of them is protected, so that nothing planted in one runs on the host.
 
+use super::resolve::Assembly;
 use serde::{Deserialize, Serialize};
 
 /// `[filesystem] git`: how repositories at or below a workspace root are treated.
@@ -15,3 +16,5 @@ pub enum Git {
     /// Nothing special.
     Open,
 }
+pub(super) fn list(_: &mut Assembly<'_>) {}
+pub(super) fn yield_to_user(_: &mut Assembly<'_>) {}
