@@ -1,7 +1,18 @@
 //! Git repositories in the workspace: what of them is protected, so that nothing planted in one runs on the host.
+//!
+//! A repository is a directory with a `.git`: each workspace root, and what a scan finds below one ([`scan`]). Its
+//! parents are not searched: a repository above the workspace stays readable and gets no grant.
 
-use super::resolve::Assembly;
+mod pointer;
+mod scan;
+
 use serde::{Deserialize, Serialize};
+
+use crate::policy::fs::Placeholder;
+use crate::policy::resolve::{Assembly, Layer, protect, protect_names};
+use crate::policy::view::FileType;
+use crate::policy::{Access, Source};
+use crate::{AbsPath, Text};
 
 /// `[filesystem] git`: how repositories at or below a workspace root are treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,5 +27,195 @@ pub enum Git {
     /// Nothing special.
     Open,
 }
-pub(super) fn list(_: &mut Assembly<'_>) {}
-pub(super) fn yield_to_user(_: &mut Assembly<'_>) {}
+
+/// What of a git directory is protected, and what stands in for it while it is missing. Each stand-in changes nothing
+/// for git (measured: commit, gc, worktree, stash, fsck).
+const NAMES: &[(&str, Placeholder)] = &[
+    ("hooks", Placeholder::Directory),
+    ("config", Placeholder::Empty),
+    ("config.worktree", Placeholder::Empty),
+    ("commondir", Placeholder::Dot),
+    ("info/attributes", Placeholder::Empty),
+];
+
+/// What of a linked worktree's own directory is protected. Without its two pointers git does not take it for a
+/// worktree, so a stand-in would make one.
+const WORKTREE: &[(&str, Option<Placeholder>)] =
+    &[("gitdir", None), ("commondir", None), ("config.worktree", Some(Placeholder::Empty))];
+
+/// How many directories are looked at below `modules` and `worktrees`, and how deep.
+const DIRECTORIES: usize = 2_000;
+const DEPTH: usize = 8;
+
+/// The rules for every repository at or below a workspace root that may be written.
+pub(super) fn list(assembly: &mut Assembly<'_>) {
+    for root in assembly.places.workspaces.clone() {
+        let may_write = assembly.draft.access_at(&root) == Access::Write;
+        let below = |path: &AbsPath| path.is_within(&root);
+        if !may_write
+            && !assembly.draft.iter().any(|(path, one)| one.entry.access == Access::Write && below(path))
+        {
+            continue;
+        }
+        let trees = scan::trees(&root, assembly.host.view);
+        if !trees.complete {
+            note(assembly, &root, format!("only {} entries were searched for repositories", scan::ENTRIES));
+        }
+        for tree in trees.found {
+            if assembly.draft.access_at(&tree) != Access::Write {
+                continue;
+            }
+            if tree != root {
+                protect_names(assembly, &tree);
+            }
+            Rules { assembly, left: DIRECTORIES }.tree(&tree);
+        }
+    }
+}
+
+fn note(assembly: &mut Assembly<'_>, path: &AbsPath, why: impl Into<String>) {
+    assembly.not_granted(&Text::from(path.to_os_string()), why);
+}
+
+/// Takes back what lies at or below an entry of the user's own inside a git directory.
+pub(super) fn yield_to_user(assembly: &mut Assembly<'_>) {
+    let Assembly { draft, repositories, placeholders, .. } = assembly;
+    let is_users = |path: &AbsPath| {
+        let inside = path
+            .as_path()
+            .ancestors()
+            .take_while(|above| above.ancestors().any(|directory| repositories.contains(directory)));
+        inside.filter_map(|above| draft.at(above)).any(|listed| matches!(listed.layer, Layer::Written(_)))
+    };
+    let ours = draft.iter().filter(|(_, listed)| listed.layer == Layer::Git).map(|(path, _)| path);
+    let yielded: Vec<AbsPath> = ours.filter(|path| is_users(path)).cloned().collect();
+    placeholders.retain(|path, _| !is_users(path));
+    yielded.iter().for_each(|path| draft.remove(path));
+}
+
+/// The rules at work, with what is left of their bound.
+struct Rules<'a, 'b> {
+    assembly: &'a mut Assembly<'b>,
+    left: usize,
+}
+
+impl Rules<'_, '_> {
+    /// A directory with a `.git`.
+    fn tree(&mut self, tree: &AbsPath) {
+        let Ok(dot_git) = tree.join(".git") else { return };
+        let Ok(stat) = self.assembly.host.stat(&dot_git) else { return };
+        let mode = self.assembly.settings.git;
+        match (stat.file, mode) {
+            (FileType::Directory, _) => self.directory(&dot_git),
+            (FileType::File, Git::Work) => {
+                self.protect(&dot_git);
+                if let Err(ignored) = pointer::follow(self, tree, &dot_git) {
+                    note(self.assembly, &dot_git, ignored.to_string());
+                }
+            }
+            (FileType::File | FileType::Link, Git::Work | Git::Protect) => self.protect(&dot_git),
+            _ => {}
+        }
+    }
+
+    /// A git directory.
+    fn directory(&mut self, git: &AbsPath) {
+        if !self.assembly.repositories.insert(git.clone()) {
+            return;
+        }
+        match self.assembly.settings.git {
+            Git::Open => {}
+            Git::Protect => self.protect(git),
+            Git::Work => {
+                for (name, placeholder) in NAMES {
+                    self.name(git, name, Some(*placeholder));
+                }
+                self.modules(git);
+                self.worktrees(git);
+            }
+        }
+    }
+
+    /// A linked worktree's own directory.
+    fn worktree(&mut self, directory: &AbsPath) {
+        for (name, placeholder) in WORKTREE {
+            self.name(directory, name, *placeholder);
+        }
+        self.modules(directory);
+    }
+
+    fn modules(&mut self, git: &AbsPath) {
+        let mut level = self.directories(git, "modules");
+        for _ in 0..DEPTH {
+            let mut next = Vec::new();
+            for module in level {
+                if self.exists(&module, "HEAD") {
+                    self.directory(&module);
+                } else {
+                    next.extend(self.directories(&module, ""));
+                }
+            }
+            level = next;
+        }
+    }
+
+    fn worktrees(&mut self, git: &AbsPath) {
+        for worktree in self.directories(git, "worktrees") {
+            self.worktree(&worktree);
+        }
+    }
+
+    /// The directories, not links to any, in `parent/name`.
+    fn directories(&mut self, parent: &AbsPath, name: &str) -> Vec<AbsPath> {
+        let Ok(place) = parent.join(name) else { return Vec::new() };
+        if !self.assembly.host.is_directory(&place) {
+            return Vec::new();
+        }
+        let mut names = self.assembly.host.view.list(&place).unwrap_or_default();
+        names.sort_unstable();
+        if names.len() > self.left {
+            note(
+                self.assembly,
+                &place,
+                format!("only {DIRECTORIES} directories of a repository are protected"),
+            );
+            names.truncate(self.left);
+        }
+        self.left -= names.len();
+        let paths = names.iter().filter_map(|name| place.join(name).ok());
+        paths.filter(|path| self.assembly.host.is_directory(path)).collect()
+    }
+
+    fn exists(&self, directory: &AbsPath, name: &str) -> bool {
+        directory.join(name).is_ok_and(|path| self.assembly.host.stat(&path).is_ok())
+    }
+
+    /// Protects `directory/name`, or has something stand in for it. A parent that is missing gets a stand-in too; one
+    /// that is a link gets nothing, since it may lead anywhere.
+    fn name(&mut self, directory: &AbsPath, name: &str, placeholder: Option<Placeholder>) {
+        let Ok(path) = directory.join(name) else { return };
+        if self.assembly.host.stat(&path).is_ok() {
+            return self.protect(&path);
+        }
+        let Some(parent) = path.parent() else { return };
+        match (self.assembly.host.stat(&parent), placeholder) {
+            (Ok(stat), Some(placeholder)) if stat.file == FileType::Directory => {
+                self.assembly.placeholders.insert(path, placeholder);
+            }
+            (Err(_), Some(placeholder)) => {
+                self.assembly.placeholders.insert(parent, Placeholder::Directory);
+                self.assembly.placeholders.insert(path, placeholder);
+            }
+            _ => {
+                self.assembly.miss(path.as_path());
+            }
+        }
+    }
+
+    fn protect(&mut self, path: &AbsPath) {
+        protect(self.assembly, path, Source::Git, Layer::Git);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -36,19 +36,19 @@ fn refuse(assembly: &Assembly<'_>, place: &AbsPath) -> Result<(), ResolveError> 
     if let Some(path) = assembly.precreate.iter().find(|path| path.is_within(place)) {
         return Err(error("precreate", path, Source::CommandLine, place));
     }
-    let inside = assembly.draft.iter().filter(|(path, _)| path.is_within(place));
-    for (path, listed) in inside.filter(|(_, listed)| listed.entry.access == Access::Write) {
-        if listed.entry.source == Source::Workspace {
-            return Err(ResolveError::OwnWorkspace { path: path.clone(), place: place.clone() });
-        }
-        let key = match listed.entry.kind {
-            Kind::Socket => "sockets",
-            Kind::Device => "devices",
-            Kind::File | Kind::Directory => "write",
-        };
-        return Err(error(key, path, listed.entry.source.clone(), place));
+    let mut inside = assembly.draft.iter().filter(|(path, _)| path.is_within(place));
+    let Some((path, listed)) = inside.find(|(_, listed)| listed.entry.access == Access::Write) else {
+        return Ok(());
+    };
+    if listed.entry.source == Source::Workspace {
+        return Err(ResolveError::OwnWorkspace { path: path.clone(), place: place.clone() });
     }
-    Ok(())
+    let key = match listed.entry.kind {
+        Kind::Socket => "sockets",
+        Kind::Device => "devices",
+        Kind::File | Kind::Directory => "write",
+    };
+    Err(error(key, path, listed.entry.source.clone(), place))
 }
 
 fn error(key: &'static str, path: &AbsPath, source_of: Source, place: &AbsPath) -> ResolveError {
