@@ -1,13 +1,39 @@
 //! Runs INSIDE the sandbox, before exec: the codecs of its plan and its records, and the operations of the binary.
 //!
 //! Trust domain: the sandbox's own process 1 (or, without namespaces, a supervisor outside the program's Landlock
-//! domain), with the caller's rights until it gives them up. Synchronous and small. Unsafe only in [`sys`].
+//! domain), with the caller's rights until it gives them up. Synchronous and small. Unsafe only in `sys`.
+//!
+//! The order of one launch, each step a module: [`plan`] is read; `descriptors` closes what nobody listed; `session`;
+//! `view` checks directory and masks; `terminal`; `scratch`; then `program` forks. The child, in `program`: parent-death
+//! signal, session, descriptors, `domain` collected, `rlimits`, `capabilities`, no_new_privs, `domain` entered, `lookup`,
+//! `filter`, execve(2). The parent, in `reaper`: tells what happens (`report`, [`status`]), obeys, reaps, and ends the
+//! tree (`descent`).
 
+pub mod exit;
 pub mod plan;
 pub mod status;
 
-pub use plan::{Plan, PlanError, Resource, Role, Rule, Ruleset, TerminalSize};
-pub use status::{Command, Record, RecordError, Step};
+mod capabilities;
+mod descent;
+mod descriptors;
+mod domain;
+mod failure;
+mod filter;
+mod invocation;
+mod launch;
+mod lookup;
+mod processes;
+mod program;
+mod reaper;
+mod report;
+mod rlimits;
+mod scratch;
+mod session;
+mod sys;
+mod terminal;
+mod view;
 
-/// What every line begins with that the stage writes to its standard error for a foreign spawner.
-pub const MESSAGE_PREFIX: &str = "confine-stage: ";
+pub use launch::run;
+pub use plan::{Plan, PlanError, Resource, Role, Rule, Ruleset, TerminalSize};
+pub use report::MESSAGE_PREFIX;
+pub use status::{Command, Record, RecordError, Step};

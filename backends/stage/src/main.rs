@@ -1,2 +1,7 @@
-//! stub
-fn main() {}
+//! `confine-stage [--args FD | OPTION…] -- COMMAND…`: see the library.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    confine_stage::run()
+}

@@ -10,6 +10,7 @@ use std::os::unix::ffi::OsStringExt;
 mod reader;
 mod words;
 
+pub(crate) use reader::descriptor;
 use reader::{Reader, malformed};
 use words::{Words, hexadecimal};
 

@@ -66,7 +66,7 @@ fn record() -> impl Strategy<Value = Record> {
     let text = || vec(any::<u8>(), 0..=MAX_TEXT);
     prop_oneof![
         (proptest::sample::select(&Step::ALL[..]), any::<i32>(), text())
-            .prop_map(|(step, errno, detail)| Record::Failed { step: step, errno, detail }),
+            .prop_map(|(step, errno, detail)| Record::Failed { step, errno, detail }),
         Just(Record::Terminal),
         any::<i32>().prop_map(|pid| Record::Staged { pid }),
         (any::<bool>(), any::<i32>(), text()).prop_map(|(found, errno, program)| Record::ExecFailed {

@@ -160,6 +160,6 @@ fn decimal<T: std::str::FromStr>(word: &str) -> Option<T> {
 }
 
 /// A descriptor's number; one above 2, since 0 to 2 are the program's.
-fn descriptor(word: &str) -> Option<i32> {
+pub(crate) fn descriptor(word: &str) -> Option<i32> {
     decimal(word).filter(|fd| *fd > 2)
 }

@@ -26,7 +26,7 @@ impl Resource {
         (Self::Processes, "processes"),
     ];
 
-    pub(super) fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         Self::WORDS.iter().find(|(resource, _)| *resource == self).map_or("", |(_, word)| word)
     }
 }

@@ -1,0 +1,99 @@
+//! Descriptors: what the spawner left open is closed, and 0 to 2 must not be a way out of the view.
+//!
+//! A directory on standard input reaches masked files by `/proc/self/fd/0/…`, a block device reaches all of them.
+
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, OFlag, fcntl, open};
+use nix::sys::stat::{Mode, SFlag, fstat};
+use nix::unistd::{dup2_stderr, dup2_stdin, dup2_stdout};
+
+use crate::failure::Failure;
+use crate::status::Step;
+use crate::sys;
+
+/// Closes every descriptor above 2 but `kept`. Linux 5.9.
+pub(crate) fn close_all_but(kept: &[Option<&OwnedFd>]) -> Result<(), Failure> {
+    let mut kept: Vec<u32> =
+        kept.iter().flatten().filter_map(|fd| u32::try_from(fd.as_raw_fd()).ok()).collect();
+    kept.sort_unstable();
+    let mut first = 3;
+    for fd in kept {
+        close(first, fd.checked_sub(1))?;
+        first = fd.saturating_add(1);
+    }
+    close(first, Some(u32::MAX))
+}
+
+/// Opens what is closed of 0 to 2 on `/dev/null`, and refuses what reaches beyond the view.
+pub(crate) fn check(stderr: Option<&OwnedFd>) -> Result<(), Failure> {
+    for (number, name) in (0..).zip(["standard input", "standard output", "standard error"]) {
+        check_one(sys::borrow(number), name)?;
+    }
+    use std::os::fd::AsFd;
+    stderr.map_or(Ok(()), |fd| check_one(fd.as_fd(), "the program's standard error"))
+}
+
+/// Lets go of the program's standard input and output, so that their other ends see the program's end.
+pub(crate) fn release() {
+    if let Ok(null) = open("/dev/null", OFlag::O_RDWR | OFlag::O_CLOEXEC, Mode::empty()) {
+        let _ = dup2_stdin(&null);
+        let _ = dup2_stdout(&null);
+    }
+}
+
+/// Whether the descriptor was opened for writing.
+pub(crate) fn is_writable(fd: BorrowedFd<'_>) -> bool {
+    fcntl(fd, FcntlArg::F_GETFL).is_ok_and(|flags| {
+        let mode = OFlag::from_bits_truncate(flags) & OFlag::O_ACCMODE;
+        mode == OFlag::O_WRONLY || mode == OFlag::O_RDWR
+    })
+}
+
+/// The type bits of the file behind a descriptor.
+pub(crate) fn file_type(fd: BorrowedFd<'_>) -> nix::Result<SFlag> {
+    fstat(fd).map(|stat| SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT)
+}
+
+fn close(first: u32, last: Option<u32>) -> Result<(), Failure> {
+    match last {
+        Some(last) if first <= last => {
+            sys::close_range(first, last).map_err(Failure::of(Step::Stdio, "close what was left open"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_one(fd: BorrowedFd<'_>, name: &str) -> Result<(), Failure> {
+    let kind = match file_type(fd) {
+        Err(Errno::EBADF) => return null(fd.as_raw_fd()),
+        kind => kind.map_err(Failure::of(Step::Stdio, name))?,
+    };
+    let refused = if kind == SFlag::S_IFDIR {
+        "is a directory"
+    } else if kind == SFlag::S_IFBLK {
+        "is a block device"
+    } else if fcntl(fd, FcntlArg::F_GETFL).is_ok_and(|flags| flags & libc::O_PATH == libc::O_PATH) {
+        "is a bare path"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::words(Step::Stdio, &format!("{name} {refused}")))
+}
+
+fn null(number: i32) -> Result<(), Failure> {
+    let failed = || Failure::of(Step::Stdio, "/dev/null");
+    let null = open("/dev/null", OFlag::O_RDWR | OFlag::O_CLOEXEC, Mode::empty()).map_err(failed())?;
+    match number {
+        0 => dup2_stdin(&null),
+        1 => dup2_stdout(&null),
+        _ => dup2_stderr(&null),
+    }
+    .map_err(failed())?;
+    if null.as_raw_fd() <= 2 {
+        // It is the very descriptor that was closed, now in its place for good.
+        sys::keep_open(null);
+    }
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! What the stage was called with.
+
+use std::ffi::{CString, OsString};
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::ffi::OsStringExt;
+
+use nix::errno::Errno;
+
+use crate::failure::Failure;
+use crate::plan::{self, Plan, PlanError, Role};
+use crate::status::Step;
+use crate::sys;
+
+/// A plan and the program's argv, which is never empty.
+pub(crate) struct Invocation {
+    pub(crate) plan: Plan,
+    pub(crate) program: CString,
+    pub(crate) argv: Vec<CString>,
+}
+
+impl Invocation {
+    /// From the process's words, without the first.
+    pub(crate) fn read(words: impl Iterator<Item = OsString>) -> Result<Self, Failure> {
+        let mut words = words.peekable();
+        let (plan, command) = if words.next_if(|word| word == "--args").is_some() {
+            let plan = read_args(words.next())?;
+            if words.next().is_none_or(|word| word != "--") {
+                return Err(unreadable(&PlanError::Lacking("--")));
+            }
+            (plan, words.collect())
+        } else {
+            Plan::decode(words).map_err(|error| unreadable(&error))?
+        };
+        check(&plan)?;
+        let argv = command.into_iter().map(word).collect::<Result<Vec<_>, _>>()?;
+        let program =
+            argv.first().ok_or_else(|| Failure::words(Step::Plan, "no command after `--`"))?.clone();
+        Ok(Self { plan, program, argv })
+    }
+}
+
+/// What no option by itself shows.
+fn check(plan: &Plan) -> Result<(), Failure> {
+    let complaint = if plan.cwd.is_empty() {
+        "no `--cwd`"
+    } else if plan.control.is_some() && plan.control == plan.stderr {
+        "`--control` and `--stderr` are one descriptor"
+    } else if plan.scratch.is_some() && plan.role == Role::Init {
+        "`--scratch` without `--role supervisor`"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::words(Step::Plan, complaint))
+}
+
+fn read_args(fd: Option<OsString>) -> Result<Plan, Failure> {
+    let fd = fd.ok_or_else(|| unreadable(&PlanError::Lacking("--args")))?;
+    let number = fd.to_str().and_then(plan::descriptor).ok_or_else(|| {
+        let value = fd.to_string_lossy().into_owned();
+        unreadable(&PlanError::Malformed { option: "--args", value })
+    })?;
+    let fd = sys::adopt(number).map_err(Failure::of(Step::Plan, "read `--args`"))?;
+    let mut bytes = Vec::new();
+    File::from(fd).read_to_end(&mut bytes).map_err(|error| Failure {
+        step: Step::Plan,
+        errno: error.raw_os_error().unwrap_or(0),
+        detail: b"read `--args`".to_vec(),
+    })?;
+    Plan::decode_args(&bytes).map_err(|error| unreadable(&error))
+}
+
+fn word(word: OsString) -> Result<CString, Failure> {
+    CString::new(word.into_vec()).map_err(|_| Failure::of(Step::Plan, "command")(Errno::EINVAL))
+}
+
+fn unreadable(error: &PlanError) -> Failure {
+    Failure::words(Step::Plan, &error.to_string())
+}

@@ -1,0 +1,87 @@
+//! One launch, from the words to the exit code.
+
+use std::os::fd::OwnedFd;
+use std::process::ExitCode;
+
+use nix::sys::prctl::set_dumpable;
+use nix::unistd::getpid;
+
+use crate::failure::Failure;
+use crate::invocation::Invocation;
+use crate::plan::{Plan, Role};
+use crate::program::Program;
+use crate::reaper::Reaper;
+use crate::report::Report;
+use crate::scratch::Scratch;
+use crate::session::{self, Side};
+use crate::status::Step;
+use crate::{descent, descriptors, exit, sys, terminal, view};
+
+/// The whole binary: reads the process's own words, and answers its exit code.
+pub fn run() -> ExitCode {
+    let (invocation, report) = match Invocation::read(std::env::args_os().skip(1)).and_then(open) {
+        Ok(opened) => opened,
+        Err(failure) => {
+            Report::Message.fail(&failure);
+            return exit::FAILED.into();
+        }
+    };
+    let code = launch(&invocation, &report).unwrap_or_else(|failure| {
+        report.fail(&failure);
+        exit::FAILED
+    });
+    code.into()
+}
+
+fn open(invocation: Invocation) -> Result<(Invocation, Report), Failure> {
+    let report = match invocation.plan.control {
+        Some(fd) => Report::Control(sys::adopt(fd).map_err(Failure::of(Step::Plan, "use `--control`"))?),
+        None => Report::Message,
+    };
+    Ok((invocation, report))
+}
+
+fn launch(invocation: &Invocation, report: &Report) -> Result<u8, Failure> {
+    let plan = &invocation.plan;
+    set_dumpable(false).map_err(Failure::of(Step::Process, "become non-dumpable"))?;
+    let stderr = open_descriptors(plan, report)?;
+    let lifeline = match take_role(plan.role)? {
+        Side::Known(code) => return Ok(code),
+        Side::Supervisor(lifeline) => lifeline,
+    };
+    view::enter(&plan.cwd)?;
+    view::check_masks(&plan.masked)?;
+    let terminal = plan.tty.map(|size| terminal::open_for(size, report)).transpose()?;
+    let scratch = plan.scratch.as_ref().map(Scratch::create).transpose()?;
+    let program = Program { invocation, terminal, stderr, scratch: scratch.as_ref().map(Scratch::rule) };
+    let code = Reaper::start(program, report, lifeline).map(|mut reaper| reaper.run());
+    if plan.role == Role::Supervisor {
+        descent::end();
+    }
+    if let Some(scratch) = scratch {
+        scratch.remove();
+    }
+    code
+}
+
+/// Adopts the program's standard error, closes what nobody listed, and checks 0 to 2.
+fn open_descriptors(plan: &Plan, report: &Report) -> Result<Option<OwnedFd>, Failure> {
+    let adopted = plan.stderr.map(sys::adopt).transpose();
+    let stderr = adopted.map_err(Failure::of(Step::Stdio, "the program's standard error"))?;
+    let control = match report {
+        Report::Control(socket) => Some(socket),
+        Report::Message => None,
+    };
+    descriptors::close_all_but(&[control, stderr.as_ref()])?;
+    descriptors::check(stderr.as_ref())?;
+    Ok(stderr)
+}
+
+/// Only process 1 takes its namespace with it, so nobody else may act as it.
+fn take_role(role: Role) -> Result<Side, Failure> {
+    match role {
+        Role::Supervisor => session::begin(),
+        Role::Init if getpid().as_raw() == 1 => Ok(Side::Supervisor(None)),
+        Role::Init => Err(Failure::words(Step::Process, "not process 1 of a namespace")),
+    }
+}

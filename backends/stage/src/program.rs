@@ -1,0 +1,132 @@
+//! The program's process, from fork to execve(2).
+
+use std::ffi::{CStr, CString, OsStr};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+
+use nix::sys::prctl::{set_no_new_privs, set_pdeathsig};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
+use nix::unistd::{ForkResult, Pid, dup2_stderr, execve, getpid, getppid, setsid, write};
+
+use crate::domain::Domain;
+use crate::failure::{Failure, number};
+use crate::invocation::Invocation;
+use crate::lookup::{self, Miss};
+use crate::plan::Rule;
+use crate::status::{Record, Step};
+use crate::{capabilities, descriptors, exit, filter, rlimits, sys, terminal};
+
+/// What the program's process needs beside the plan.
+pub(crate) struct Program<'a> {
+    pub(crate) invocation: &'a Invocation,
+    /// The slave.
+    pub(crate) terminal: Option<OwnedFd>,
+    pub(crate) stderr: Option<OwnedFd>,
+    /// The private temporary directory.
+    pub(crate) scratch: Option<Rule>,
+}
+
+/// A process on its way to the program.
+pub(crate) struct Started {
+    pub(crate) pid: Pid,
+    /// One [`Record`] a message; end of file when the program runs or the process is gone.
+    pub(crate) words: OwnedFd,
+}
+
+impl Program<'_> {
+    /// Forks, and drops what is the child's alone.
+    pub(crate) fn start(self) -> Result<Started, Failure> {
+        let failed = |words| Failure::of(Step::Process, words);
+        let (near, far) = socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)
+            .map_err(failed("pair"))?;
+        let stage = getpid();
+        match sys::fork().map_err(failed("fork"))? {
+            ForkResult::Parent { child } => Ok(Started { pid: child, words: near }),
+            ForkResult::Child => sys::exit_now(self.run(stage, &far)),
+        }
+    }
+
+    /// Comes back only where something failed.
+    fn run(&self, stage: Pid, words: &OwnedFd) -> u8 {
+        // write(2) and not send(2): the filter may know sockets and refuse them.
+        let say = |record: &Record| {
+            let _ = write(words, &record.encode());
+        };
+        match self.prepare(stage, words) {
+            Err(failure) => {
+                say(&failure.record());
+                exit::FAILED
+            }
+            Ok(found) => {
+                say(&Record::Staged { pid: getpid().as_raw() });
+                say(&found.map_or_else(|miss| miss.record(), |file| self.execute(&file)));
+                exit::NOT_EXECUTABLE
+            }
+        }
+    }
+
+    /// Every layer, in the one order that works: each needs rights that the next one takes.
+    fn prepare(&self, stage: Pid, words: &OwnedFd) -> Result<Result<CString, Miss>, Failure> {
+        let plan = &self.invocation.plan;
+        self.attach(stage, words)?;
+        let domain = self.domain()?;
+        let mut filter = filter::read(&plan.seccomp)?;
+        rlimits::apply(&plan.rlimits)?;
+        capabilities::drop_all()?;
+        set_no_new_privs().map_err(Failure::of(Step::Landlock, "no_new_privs"))?;
+        domain.map_or(Ok(()), Domain::enter)?;
+        let path = std::env::var_os("PATH");
+        let found = lookup::find(OsStr::from_bytes(self.invocation.program.as_bytes()), path.as_deref());
+        sys::default_signals();
+        sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)
+            .map_err(Failure::of(Step::Process, "unblock signals"))?;
+        if !filter.is_empty() {
+            filter::install(&mut filter)?;
+        }
+        Ok(found)
+    }
+
+    /// The process's own session and descriptors.
+    fn attach(&self, stage: Pid, words: &OwnedFd) -> Result<(), Failure> {
+        set_pdeathsig(Signal::SIGKILL).map_err(Failure::of(Step::Process, "parent-death signal"))?;
+        if getppid() != stage {
+            return Err(Failure::words(Step::Process, "the stage is gone"));
+        }
+        setsid().map_err(Failure::of(Step::Process, "setsid"))?;
+        if let Some(slave) = &self.terminal {
+            terminal::take(slave)?;
+        }
+        if let Some(stderr) = &self.stderr {
+            dup2_stderr(stderr).map_err(Failure::of(Step::Stdio, "the program's standard error"))?;
+        }
+        descriptors::close_all_but(&[Some(words)])
+    }
+
+    fn domain(&self) -> Result<Option<Domain>, Failure> {
+        let plan = &self.invocation.plan;
+        let Some(ruleset) = &plan.landlock else { return Ok(None) };
+        let mut rules = ruleset.rules.iter().chain(&self.scratch);
+        let domain = rules.try_fold(Domain::create(ruleset)?, Domain::allow)?;
+        match plan.stdio_access {
+            Some(access) => domain.allow_stdio(access).map(Some),
+            None => Ok(Some(domain)),
+        }
+    }
+
+    fn execute(&self, file: &CStr) -> Record {
+        let environment = self.environment();
+        let Err(errno) = execve(file, &self.invocation.argv, &environment);
+        Record::ExecFailed { found: true, errno: number(errno), program: file.to_bytes().to_vec() }
+    }
+
+    /// The stage's own, with the private directory as TMPDIR where there is one.
+    fn environment(&self) -> Vec<CString> {
+        let scratch = self.scratch.as_ref().map(|rule| ("TMPDIR".into(), rule.path.clone()));
+        std::env::vars_os()
+            .filter(|(name, _)| scratch.is_none() || name != "TMPDIR")
+            .chain(scratch.clone())
+            .filter_map(|(name, value)| CString::new([name.as_bytes(), b"=", value.as_bytes()].concat()).ok())
+            .collect()
+    }
+}
