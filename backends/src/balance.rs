@@ -20,7 +20,9 @@ impl Offer {
     /// Every needed effect that is neither enforced nor given up.
     pub(crate) fn settle(self, policy: &Policy) -> Result<Vec<Loss>, ConfineError> {
         let mut losses: BTreeMap<Effect, Loss> = BTreeMap::new();
-        let mut lose = |loss: Loss| drop(losses.entry(loss.effect).or_insert(loss));
+        let mut lose = |loss: Loss| {
+            losses.entry(loss.effect).or_insert(loss);
+        };
         for (effect, reason) in policy.chosen_losses() {
             lose(Loss { effect, reason });
         }
