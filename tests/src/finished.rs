@@ -48,8 +48,10 @@ impl Finished {
             .spawn()
             .unwrap_or_else(|error| panic!("cannot start {shown}: {error}"));
         if let Some(mut stdin) = child.stdin.take() {
-            // A program that does not read its input is no failure of the harness.
-            let _ = stdin.write_all(input);
+            let input = input.to_owned();
+            // Beside the reading of its output, or both would wait for each other. A program that does not read its
+            // input is no failure of the harness.
+            thread::spawn(move || stdin.write_all(&input));
         }
         Self::wait(child, shown, started)
     }
