@@ -15,6 +15,9 @@ pub mod quantity;
 pub mod resolve;
 pub mod view;
 
+#[cfg(test)]
+mod fake;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};

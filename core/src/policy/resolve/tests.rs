@@ -1,1 +1,6 @@
-
+mod base;
+mod grants;
+mod layers;
+mod names;
+mod patterns;
+mod properties;

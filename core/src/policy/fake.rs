@@ -1,0 +1,252 @@
+//! A host in memory, for tests.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use super::resolve::{Request, ResolveError, Written, resolve};
+use super::view::{FileType, Mount, Stat};
+use super::{Access, Policy, PolicyFile, Source, View};
+use crate::AbsPath;
+
+#[derive(Clone, Debug)]
+enum Node {
+    Directory,
+    File(Vec<u8>),
+    Link(PathBuf),
+    Other(FileType),
+    Locked,
+}
+
+/// A tree of files, and the rest of what a [`View`] answers.
+#[derive(Clone, Debug)]
+pub(super) struct Fake {
+    nodes: BTreeMap<PathBuf, (Node, u32)>,
+    pub(super) mounts: Vec<Mount>,
+    pub(super) listening: Vec<AbsPath>,
+    pub(super) variables: BTreeMap<String, OsString>,
+    pub(super) home: Option<AbsPath>,
+    pub(super) uid: u32,
+    pub(super) late: bool,
+    /// How many system calls a real view would have made.
+    pub(super) calls: Cell<usize>,
+}
+
+pub(super) fn abs(path: &str) -> AbsPath {
+    AbsPath::new(path).unwrap()
+}
+
+/// A host with a home directory, a workspace in it, and the usual top.
+pub(super) fn host() -> Fake {
+    let mut fake = Fake {
+        nodes: BTreeMap::from([("/".into(), (Node::Directory, 0))]),
+        mounts: vec![],
+        listening: vec![],
+        variables: BTreeMap::new(),
+        home: Some(abs("/home/u")),
+        uid: 1000,
+        late: false,
+        calls: Cell::new(0),
+    };
+    for path in ["/tmp", "/run", "/etc", "/usr/bin", "/dev", "/proc", "/home/u/ws"] {
+        fake.directory(path);
+    }
+    fake.link("/bin", "usr/bin").link("/var/run", "/run").file("/etc/shadow", "").device("/dev/kvm");
+    fake
+}
+
+impl Fake {
+    fn put(&mut self, path: &str, node: Node) -> &mut Self {
+        let path = Path::new(path);
+        for above in path.ancestors().skip(1) {
+            self.nodes.entry(above.into()).or_insert((Node::Directory, 1000));
+        }
+        self.nodes.insert(path.into(), (node, 1000));
+        self
+    }
+    pub(super) fn directory(&mut self, path: &str) -> &mut Self {
+        self.put(path, Node::Directory)
+    }
+    pub(super) fn file(&mut self, path: &str, text: &str) -> &mut Self {
+        self.put(path, Node::File(text.into()))
+    }
+    pub(super) fn link(&mut self, path: &str, target: &str) -> &mut Self {
+        self.put(path, Node::Link(target.into()))
+    }
+    pub(super) fn socket(&mut self, path: &str) -> &mut Self {
+        self.put(path, Node::Other(FileType::Socket))
+    }
+    pub(super) fn device(&mut self, path: &str) -> &mut Self {
+        self.put(path, Node::Other(FileType::Device))
+    }
+    /// Something that may not be looked at.
+    pub(super) fn locked(&mut self, path: &str) -> &mut Self {
+        self.put(path, Node::Locked)
+    }
+    pub(super) fn owned(&mut self, path: &str, uid: u32) -> &mut Self {
+        self.nodes.get_mut(Path::new(path)).unwrap().1 = uid;
+        self
+    }
+    pub(super) fn remove(&mut self, path: &str) -> &mut Self {
+        self.nodes.retain(|known, _| !known.starts_with(path));
+        self
+    }
+    /// A repository as `git init` leaves it.
+    pub(super) fn repository(&mut self, tree: &str) -> &mut Self {
+        self.git_directory(&format!("{tree}/.git"))
+    }
+    pub(super) fn git_directory(&mut self, git: &str) -> &mut Self {
+        for name in ["hooks", "objects", "refs", "logs", "info"] {
+            self.directory(&format!("{git}/{name}"));
+        }
+        self.file(&format!("{git}/HEAD"), "ref: refs/heads/main\n").file(&format!("{git}/config"), "")
+    }
+
+    /// As the kernel does: links of every parent are followed, the final one is not.
+    fn locate(&self, path: &Path, depth: usize) -> io::Result<PathBuf> {
+        self.calls.set(self.calls.get() + usize::from(depth == 0));
+        if depth > 50 {
+            return Err(io::Error::from_raw_os_error(40));
+        }
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Ok("/".into()) };
+        let parent = self.locate(parent, depth + 1)?;
+        match self.nodes.get(&parent).map(|(node, _)| node) {
+            Some(Node::Directory) if name == ".." => Ok(parent.parent().unwrap_or(&parent).into()),
+            Some(Node::Directory) => Ok(parent.join(name)),
+            Some(Node::Link(target)) => {
+                self.locate(&parent.parent().unwrap().join(target).join(name), depth + 1)
+            }
+            Some(Node::Locked) => Err(ErrorKind::PermissionDenied.into()),
+            Some(_) => Err(ErrorKind::NotADirectory.into()),
+            None => Err(ErrorKind::NotFound.into()),
+        }
+    }
+
+    fn node(&self, path: &AbsPath) -> io::Result<(PathBuf, &Node, u32)> {
+        let place = self.locate(path.as_path(), 0)?;
+        match self.nodes.get(&place) {
+            Some((Node::Locked, _)) => Err(ErrorKind::PermissionDenied.into()),
+            Some((node, uid)) => Ok((place, node, *uid)),
+            None => Err(ErrorKind::NotFound.into()),
+        }
+    }
+}
+
+impl View for Fake {
+    fn stat(&self, path: &AbsPath) -> io::Result<Stat> {
+        let (place, node, uid) = self.node(path)?;
+        let file = match node {
+            Node::Directory => FileType::Directory,
+            Node::File(_) => FileType::File,
+            Node::Link(_) => FileType::Link,
+            Node::Other(other) => *other,
+            Node::Locked => unreachable!(),
+        };
+        // The same file by another mount has the same number.
+        let alias = self.mounts.iter().rev().find(|mount| place.starts_with(mount.point.as_path()));
+        let place = alias.map_or(place.clone(), |mount| {
+            mount.root.join(place.strip_prefix(mount.point.as_path()).unwrap())
+        });
+        let inode = place
+            .as_os_str()
+            .as_encoded_bytes()
+            .iter()
+            .fold(7u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(*byte)));
+        Ok(Stat { file, device: 1, inode, uid })
+    }
+    fn read_link(&self, path: &AbsPath) -> io::Result<PathBuf> {
+        match self.node(path)? {
+            (_, Node::Link(target), _) => Ok(target.clone()),
+            _ => Err(ErrorKind::InvalidInput.into()),
+        }
+    }
+    fn list(&self, path: &AbsPath) -> io::Result<Vec<OsString>> {
+        let (place, node, _) = self.node(path)?;
+        if !matches!(node, Node::Directory) {
+            return Err(ErrorKind::NotADirectory.into());
+        }
+        let inside = self.nodes.keys().filter(|known| known.parent() == Some(&place));
+        Ok(inside.map(|known| known.file_name().unwrap().to_owned()).collect())
+    }
+    fn read(&self, path: &AbsPath) -> io::Result<Vec<u8>> {
+        match self.node(path)? {
+            (_, Node::File(text), _) => Ok(text.clone()),
+            _ => Err(ErrorKind::InvalidInput.into()),
+        }
+    }
+    fn mounts(&self) -> Vec<Mount> {
+        self.mounts.clone()
+    }
+    fn listening(&self) -> Vec<AbsPath> {
+        self.listening.clone()
+    }
+    fn home(&self) -> Option<AbsPath> {
+        self.home.clone()
+    }
+    fn variable(&self, name: &str) -> Option<OsString> {
+        self.variables.get(name).cloned()
+    }
+    fn uid(&self) -> u32 {
+        self.uid
+    }
+    fn out_of_time(&self) -> bool {
+        self.late
+    }
+}
+
+/// The built-in policy `name` in the workspace `/home/u/ws`.
+pub(super) fn request(name: &str) -> Request {
+    let file = PolicyFile::builtin(name).unwrap();
+    Request {
+        layers: vec![Written { file, base: AbsPath::root(), source: Source::BuiltIn }],
+        workspaces: vec![abs("/home/u/ws")],
+        workspaces_named: false,
+        cwd: abs("/home/u/ws"),
+        own_directories: vec![],
+        own_files: vec![],
+    }
+}
+
+pub(super) fn workspace_write() -> Request {
+    request("workspace-write")
+}
+
+impl Request {
+    /// With a policy file in `/home/u/policies`, without its version.
+    pub(super) fn file(self, text: &str) -> Self {
+        self.layer(text, Source::File(abs("/home/u/policies/p.toml")))
+    }
+    pub(super) fn command_line(self, text: &str) -> Self {
+        self.layer(text, Source::CommandLine)
+    }
+    pub(super) fn grant(self, text: &str) -> Self {
+        self.layer(text, Source::Grant)
+    }
+    fn layer(mut self, text: &str, source: Source) -> Self {
+        let file = PolicyFile::parse(&format!("version = 1\n{text}"), super::file::Syntax::Toml).unwrap();
+        let base = if matches!(source, Source::File(_)) { abs("/home/u/policies") } else { self.cwd.clone() };
+        self.layers.push(Written { file, base, source });
+        self
+    }
+    pub(super) fn workspace(mut self, path: &str) -> Self {
+        self.workspaces = vec![abs(path)];
+        self.cwd = abs(path);
+        self
+    }
+    pub(super) fn on(&self, fake: &Fake) -> Result<Policy, ResolveError> {
+        resolve(self, fake)
+    }
+}
+
+impl Policy {
+    pub(super) fn at(&self, path: &str) -> Access {
+        self.fs.access_at(&abs(path))
+    }
+    /// The reasons for which `entry` grants nothing.
+    pub(super) fn ignored(&self, entry: &str) -> String {
+        let all = self.fs.not_granted.iter().filter(|one| one.entry == entry.into());
+        all.map(|one| one.reason.to_string()).collect::<Vec<_>>().join("; ")
+    }
+}
