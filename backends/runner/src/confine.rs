@@ -1,30 +1,57 @@
 //! What a harness author holds: the facts, found once, and the commands made from them.
 
 use std::ffi::OsString;
+use std::io;
 use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 
-use confine_backends::{Refusals, Registry};
-use confine_core::{AbsPath, BackendId, ConfinedArgv, LaunchFault, Policy, Probe, Report};
+use confine_backends::Registry;
+use confine_core::Probe;
 
-use crate::run::{Run, Stdio};
+use crate::command::Command;
+use crate::facts;
+use crate::find::Find;
+use crate::launch::Image;
+use crate::places::Places;
+use crate::spawn::Spawner;
 
 /// The facts of this host, and the backends. `Send + Sync`, cheap to clone, no global state.
 #[derive(Clone)]
-pub struct Confine {}
+pub struct Confine {
+    shared: Arc<Shared>,
+}
+
+/// What every clone, command and run of a [`Confine`] shares.
+pub(crate) struct Shared {
+    pub(crate) probe: Probe,
+    pub(crate) registry: Registry,
+    pub(crate) image: Image,
+    pub(crate) places: Places,
+    pub(crate) spawner: Arc<Spawner>,
+}
 
 /// Makes a [`Confine`] with other choices than the defaults.
 #[derive(Default)]
-pub struct Builder {}
+pub struct Builder {
+    stage: Option<PathBuf>,
+    by_path: bool,
+    registry: Option<Registry>,
+    probe: Option<Probe>,
+}
 
 /// Why the host cannot be looked at.
 #[derive(Debug, thiserror::Error)]
-pub enum DetectError {}
+pub enum DetectError {
+    /// No thread can be made.
+    #[error("cannot start the spawning thread: {0}")]
+    Thread(#[source] io::Error),
+}
 
 impl Confine {
     /// With the defaults.
     ///
     /// # Errors
-    /// When the spawning thread or the control directory cannot be made.
+    /// When the spawning thread cannot be made. What the host lacks is no error: the probe says it.
     pub fn detect() -> Result<Self, DetectError> {
         Self::builder().detect()
     }
@@ -36,144 +63,54 @@ impl Confine {
 
     /// The facts.
     pub fn probe(&self) -> &Probe {
-        todo!()
+        &self.shared.probe
     }
 
     /// The backends.
     pub fn registry(&self) -> &Registry {
-        todo!()
+        &self.shared.registry
     }
 
     /// A command to confine. Its defaults: the current directory, the process's environment as the caller's, stdin
     /// `/dev/null`, stdout and stderr captured (1 MiB each).
-    pub fn command(&self, _words: impl IntoIterator<Item = impl Into<OsString>>) -> Command {
-        todo!()
+    pub fn command(&self, words: impl IntoIterator<Item = impl Into<OsString>>) -> Command {
+        Command::new(self.shared.clone(), words.into_iter().map(Into::into).collect())
     }
 }
 
 impl Builder {
     /// Where the stage is, instead of beside the running executable or in `../libexec/confine`.
     #[must_use]
-    pub fn stage(self, _path: impl Into<PathBuf>) -> Self {
-        todo!()
+    pub fn stage(self, path: impl Into<PathBuf>) -> Self {
+        Self { stage: Some(path.into()), ..self }
     }
 
     /// Launch the stage by its checked file instead of a sealed memfd (saves the copy in a short-lived process).
     #[must_use]
     pub fn stage_by_path(self) -> Self {
-        todo!()
+        Self { by_path: true, ..self }
     }
 
     /// The backends, instead of bwrap and landlock.
     #[must_use]
-    pub fn registry(self, _registry: Registry) -> Self {
-        todo!()
+    pub fn registry(self, registry: Registry) -> Self {
+        Self { registry: Some(registry), ..self }
     }
 
     /// The facts, instead of looking.
     #[must_use]
-    pub fn probe(self, _probe: Probe) -> Self {
-        todo!()
+    pub fn probe(self, probe: Probe) -> Self {
+        Self { probe: Some(probe), ..self }
     }
 
     /// # Errors
     /// See [`Confine::detect`].
     pub fn detect(self) -> Result<Confine, DetectError> {
-        todo!()
-    }
-}
-
-/// One command, until it is spawned.
-pub struct Command {}
-
-/// Why nothing was spawned. Each turns into a [`LaunchFault`] and a report.
-#[derive(Debug, thiserror::Error)]
-pub enum SpawnError {
-    /// No backend enforces the policy here.
-    #[error("no backend enforces the policy here")]
-    Refused(Refusals),
-    /// Anything later.
-    #[error("{}", .0.text)]
-    Fault(LaunchFault),
-}
-
-impl SpawnError {
-    /// As reports have it, `help` with the exact `--accept-missing` list included.
-    pub fn fault(&self) -> LaunchFault {
-        todo!()
-    }
-}
-
-impl Command {
-    /// Where the program starts.
-    #[must_use]
-    pub fn cwd(self, _cwd: AbsPath) -> Self {
-        todo!()
-    }
-
-    /// Under which policy. Without one, nothing spawns.
-    #[must_use]
-    pub fn policy(self, _policy: &Policy) -> Self {
-        todo!()
-    }
-
-    /// By this backend only.
-    #[must_use]
-    pub fn backend(self, _id: BackendId) -> Self {
-        todo!()
-    }
-
-    /// The caller's environment, instead of the process's.
-    #[must_use]
-    pub fn environment(self, _variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
-        todo!()
-    }
-
-    /// Standard input.
-    #[must_use]
-    pub fn stdin(self, _stdio: Stdio) -> Self {
-        todo!()
-    }
-
-    /// Standard output.
-    #[must_use]
-    pub fn stdout(self, _stdio: Stdio) -> Self {
-        todo!()
-    }
-
-    /// Standard error.
-    #[must_use]
-    pub fn stderr(self, _stdio: Stdio) -> Self {
-        todo!()
-    }
-
-    /// What is kept of each captured stream, in bytes.
-    #[must_use]
-    pub fn max_output(self, _bytes: u64) -> Self {
-        todo!()
-    }
-
-    /// The data that would be spawned.
-    ///
-    /// # Errors
-    /// As [`Command::spawn`], before any process.
-    pub fn confined(&self) -> Result<ConfinedArgv, SpawnError> {
-        todo!()
-    }
-
-    /// Spawns it.
-    ///
-    /// # Errors
-    /// Whatever kept the wrapper from being started; what the wrapper or the stage says later is in the report.
-    pub async fn spawn(self) -> Result<Run, SpawnError> {
-        todo!()
-    }
-
-    /// Spawns it and waits, on a private runtime of the calling thread: the blocking façade. Not inside tokio.
-    ///
-    /// # Errors
-    /// As [`Command::spawn`].
-    pub fn run_blocking(self) -> Result<Report, SpawnError> {
-        todo!()
+        let find = Find { stage: self.stage, ..Find::here() };
+        let probe = self.probe.unwrap_or_else(|| facts::probe(&find));
+        let registry = self.registry.unwrap_or_default();
+        let image = if self.by_path { Image::File } else { Image::Sealed(OnceLock::new()) };
+        let spawner = Arc::new(Spawner::start().map_err(DetectError::Thread)?);
+        Ok(Confine { shared: Arc::new(Shared { probe, registry, image, places: Places::here(), spawner }) })
     }
 }

@@ -1,18 +1,47 @@
 //! Runs in the harness: looks at the host, spawns, feeds descriptors, reads the records, ends the tree, collects.
 //!
-//! Trust domain: the caller's own process and rights. tokio, on any flavour of runtime; unsafe only in [`spawn`].
+//! Trust domain: the caller's own process and rights. tokio, on any flavour of runtime; unsafe only in `spawn::system`
+//! and `sys`.
+
+#![deny(unsafe_code)]
 
 mod beneath;
+mod capture;
+mod command;
 pub mod confine;
+mod control;
+mod course;
 mod digest;
+mod events;
 pub mod facts;
+mod fault;
 pub mod find;
 pub mod guard;
+mod journal;
+mod launch;
+mod order;
+mod placeholder;
 pub mod places;
 pub mod policies;
+pub mod quarantine;
+mod ready;
+mod refusal;
+mod relay;
 pub mod run;
+mod sealed;
+mod sink;
+mod spawn;
+mod stamp;
+mod story;
+mod stream;
+mod summary;
 mod sys;
+mod tree;
 pub mod view;
+mod watch;
 
-pub use confine::{Builder, Command, Confine, DetectError, SpawnError};
+pub use command::Command;
+pub use confine::{Builder, Confine, DetectError};
+pub use refusal::SpawnError;
 pub use run::{Cancel, Event, Events, Run, Stdio};
+pub use summary::unstarted;

@@ -1,0 +1,174 @@
+//! One command, until it is spawned.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use confine_backends::Refusals;
+use confine_core::{AbsPath, Argv, BackendId, ConfinedArgv, LaunchFault, LaunchStage, Policy, Report};
+use tokio::runtime::{Builder, Handle};
+use tokio::time::Instant;
+
+use crate::confine::Shared;
+use crate::fault;
+use crate::guard::Guard;
+use crate::ready::{Ready, span};
+use crate::refusal::SpawnError;
+use crate::run::{Run, Stdio};
+use crate::stamp::Stamp;
+use crate::stream::Wishes;
+use crate::summary::Heading;
+
+/// What is kept of each captured stream where nobody says otherwise, in bytes.
+const MAX_OUTPUT: u64 = 1024 * 1024;
+
+/// One command, until it is spawned.
+pub struct Command {
+    shared: Arc<Shared>,
+    words: Vec<OsString>,
+    cwd: Option<AbsPath>,
+    policy: Option<Policy>,
+    backend: Option<BackendId>,
+    environment: Option<Vec<(OsString, OsString)>>,
+    streams: Wishes,
+}
+
+impl Command {
+    pub(crate) fn new(shared: Arc<Shared>, words: Vec<OsString>) -> Self {
+        let streams = Wishes {
+            stdin: Stdio::Null,
+            stdout: Stdio::Capture,
+            stderr: Stdio::Capture,
+            max_output: MAX_OUTPUT,
+        };
+        Self { shared, words, cwd: None, policy: None, backend: None, environment: None, streams }
+    }
+
+    /// Where the program starts.
+    #[must_use]
+    pub fn cwd(self, cwd: AbsPath) -> Self {
+        Self { cwd: Some(cwd), ..self }
+    }
+
+    /// Under which policy. Without one, nothing spawns.
+    #[must_use]
+    pub fn policy(self, policy: &Policy) -> Self {
+        Self { policy: Some(policy.clone()), ..self }
+    }
+
+    /// By this backend only.
+    #[must_use]
+    pub fn backend(self, id: BackendId) -> Self {
+        Self { backend: Some(id), ..self }
+    }
+
+    /// The caller's environment, instead of the process's.
+    #[must_use]
+    pub fn environment(self, variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+        Self { environment: Some(variables.into_iter().collect()), ..self }
+    }
+
+    /// Standard input.
+    #[must_use]
+    pub fn stdin(mut self, stdio: Stdio) -> Self {
+        self.streams.stdin = stdio;
+        self
+    }
+
+    /// Standard output.
+    #[must_use]
+    pub fn stdout(mut self, stdio: Stdio) -> Self {
+        self.streams.stdout = stdio;
+        self
+    }
+
+    /// Standard error.
+    #[must_use]
+    pub fn stderr(mut self, stdio: Stdio) -> Self {
+        self.streams.stderr = stdio;
+        self
+    }
+
+    /// What is kept of each captured stream, in bytes.
+    #[must_use]
+    pub fn max_output(mut self, bytes: u64) -> Self {
+        self.streams.max_output = bytes;
+        self
+    }
+
+    /// The data that would be spawned.
+    ///
+    /// # Errors
+    /// As [`Command::spawn`], before any process.
+    pub fn confined(&self) -> Result<ConfinedArgv, SpawnError> {
+        let argv = Argv::new(self.words.iter().cloned(), self.start_directory()?)
+            .map_err(|error| LaunchFault::new(LaunchStage::Usage, format!("run: {error}")))?;
+        let (registry, probe, policy) = (&self.shared.registry, &self.shared.probe, self.policy_or_fault()?);
+        let Some(id) = &self.backend else {
+            return registry.choose(&argv, policy, probe).map_err(SpawnError::Refused);
+        };
+        let backend = registry.by_id(id).ok_or_else(|| unknown_backend(id))?;
+        backend.confine(&argv, policy, probe).map_err(|refusal| SpawnError::Refused(Refusals(vec![refusal])))
+    }
+
+    /// Spawns it. Inside a tokio runtime of any flavour, with I/O and time enabled; the run is followed by a task of
+    /// that runtime.
+    ///
+    /// # Errors
+    /// Whatever kept the wrapper from being started; what the wrapper or the stage says later is in the report.
+    pub async fn spawn(mut self) -> Result<Run, SpawnError> {
+        let clock = Instant::now();
+        Handle::try_current()
+            .map_err(|_| LaunchFault::new(LaunchStage::Usage, "spawn outside a tokio runtime"))?;
+        let confined = self.confined()?;
+        let policy = self.policy.take().ok_or_else(no_policy)?;
+        let caller = self.environment.take().unwrap_or_else(|| std::env::vars_os().collect());
+        let environment = confined.env.apply(caller);
+        let cwd = self.cwd.take().or_else(|| current_directory().ok());
+        let heading = Heading::new(Stamp::now(), &self.words, cwd.as_ref(), Some(&policy))
+            .confined(&confined, environment.dropped);
+        let span = span(&heading, &confined, &self.words);
+        let guard = Guard::begin(&policy, &heading.stamp.run, &self.shared.places)?;
+        let ready =
+            Ready { clock, heading: Arc::new(heading), limits: policy.limits, confined, environment, guard };
+        ready.start(&self.shared, self.streams, span).await
+    }
+
+    /// Spawns it and waits, on a private runtime of the calling thread: the blocking façade. Not inside tokio.
+    ///
+    /// # Errors
+    /// As [`Command::spawn`]; a call from inside a tokio runtime.
+    pub fn run_blocking(self) -> Result<Report, SpawnError> {
+        if Handle::try_current().is_ok() {
+            let fault = LaunchFault::new(LaunchStage::Usage, "block inside a tokio runtime");
+            return Err(fault.help("await `spawn` and `wait` there").into());
+        }
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| fault::of_call(LaunchStage::Spawn, "make a runtime", &error))?;
+        runtime.block_on(async { Ok(self.spawn().await?.wait().await) })
+    }
+
+    fn policy_or_fault(&self) -> Result<&Policy, LaunchFault> {
+        self.policy.as_ref().ok_or_else(no_policy)
+    }
+
+    fn start_directory(&self) -> Result<AbsPath, LaunchFault> {
+        self.cwd.clone().map_or_else(current_directory, Ok)
+    }
+}
+
+fn no_policy() -> LaunchFault {
+    LaunchFault::new(LaunchStage::Usage, "run without a policy").help("call `Command::policy`")
+}
+
+fn current_directory() -> Result<AbsPath, LaunchFault> {
+    let what = "find the current directory";
+    let directory =
+        std::env::current_dir().map_err(|error| fault::of_call(LaunchStage::Usage, what, &error))?;
+    AbsPath::new(directory).map_err(|error| LaunchFault::new(LaunchStage::Usage, format!("{what}: {error}")))
+}
+
+fn unknown_backend(id: &BackendId) -> LaunchFault {
+    LaunchFault::new(LaunchStage::Usage, format!("use the backend `{id}`: there is none of that name"))
+}

@@ -1,0 +1,153 @@
+//! From a confined argv to what is spawned: its words and its descriptors.
+//!
+//! bwrap's options and the stage's plan travel in sealed files, so neither has the bounds of an argv; the stage itself
+//! does where it can. The numbers are fixed, so that a plan is the same text every time.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::io;
+use std::os::fd::{OwnedFd, RawFd};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::sync::{Arc, OnceLock};
+
+use confine_core::backend::Launch;
+use confine_core::policy::env::Environment;
+use confine_core::{AbsPath, ConfinedArgv, LaunchFault, LaunchStage};
+use confine_stage::plan::{Plan, TerminalSize};
+
+use crate::fault;
+use crate::guard::Guard;
+use crate::sealed;
+use crate::spawn::{Group, Request};
+use crate::stream::Program;
+
+const WORDS: RawFd = 2;
+const STDERR: RawFd = 3;
+const CONTROL: RawFd = 4;
+const OPTIONS: RawFd = 5;
+const PLAN: RawFd = 6;
+const STAGE: RawFd = 7;
+
+/// How the stage gets into the sandbox.
+pub(crate) enum Image {
+    /// A sealed copy, made at the first launch: no mount point, no path that could be replaced.
+    Sealed(OnceLock<Option<Arc<OwnedFd>>>),
+    /// Its checked file.
+    File,
+}
+
+impl Image {
+    /// A copy of `stage`; `None` where it goes by its file, also because `vm.memfd_noexec` is 2.
+    fn copy(&self, stage: &AbsPath) -> Option<Arc<OwnedFd>> {
+        match self {
+            Self::File => None,
+            Self::Sealed(once) => {
+                once.get_or_init(|| sealed::program(stage.as_path()).ok().map(Arc::new)).clone()
+            }
+        }
+    }
+}
+
+/// Everything that one launch hands over.
+pub(crate) struct Parcel {
+    /// The program's descriptors.
+    pub(crate) program: Program,
+    /// The stage's end of the control socket.
+    pub(crate) control: OwnedFd,
+    /// The launcher's own standard error.
+    pub(crate) words: OwnedFd,
+    /// The program's environment, and so the wrapper's: nothing else may be readable at `/proc/1/environ`.
+    pub(crate) environment: Environment,
+    /// What is owed afterwards.
+    pub(crate) guard: Guard,
+}
+
+/// What the spawning thread needs.
+///
+/// # Errors
+/// A word with a NUL, or what the system says about the files in memory.
+pub(crate) fn request(
+    confined: &ConfinedArgv,
+    image: &Image,
+    parcel: Parcel,
+) -> Result<Request, LaunchFault> {
+    let launch = &confined.launch;
+    let copy = image.copy(&launch.stage);
+    let plan = sealed::words(&plan_words(launch, &parcel.program)).map_err(|error| unmade(&error))?;
+    let Parcel { program, control, words, environment, guard } = parcel;
+    let mut descriptors =
+        vec![(0, program.stdin), (1, program.stdout), (WORDS, words), (CONTROL, control), (PLAN, plan)];
+    descriptors.extend(program.stderr.map(|stderr| (STDERR, stderr)));
+    if let Some(wrapper) = &launch.wrapper {
+        descriptors.push((OPTIONS, sealed::words(&wrapper.options).map_err(|error| unmade(&error))?));
+    }
+    if let Some(copy) = &copy {
+        descriptors.push((STAGE, copy.try_clone().map_err(|error| unmade(&error))?));
+    }
+    let argv = argv(launch, copy.is_some());
+    let (program, group) = match &launch.wrapper {
+        Some(wrapper) => (wrapper.program.to_os_string(), Group::Own),
+        None => (stage_word(launch, copy.is_some()), Group::Callers),
+    };
+    Ok(Request {
+        program: c_string(program)?,
+        argv: argv.into_iter().map(c_string).collect::<Result<_, _>>()?,
+        environment: variables(environment)?,
+        descriptors,
+        group,
+        guard,
+    })
+}
+
+/// The options of the plan that only a runner can give, and then the plan.
+fn plan_words(launch: &Launch, program: &Program) -> Vec<OsString> {
+    let ours = Plan {
+        control: Some(CONTROL),
+        stderr: program.stderr.as_ref().map(|_| STDERR),
+        tty: program.terminal.map(|(rows, columns)| TerminalSize { rows, columns }),
+        ..Plan::default()
+    };
+    let mut words = ours.encode();
+    words.extend(launch.plan.iter().cloned());
+    words
+}
+
+fn argv(launch: &Launch, copied: bool) -> Vec<OsString> {
+    let mut words: Vec<OsString> = Vec::new();
+    if let Some(wrapper) = &launch.wrapper {
+        words.push(wrapper.program.to_os_string());
+        words.extend(["--args".into(), OPTIONS.to_string().into(), "--".into()]);
+    }
+    words.push(stage_word(launch, copied));
+    words.extend(["--args".into(), PLAN.to_string().into(), "--".into()]);
+    words.extend(launch.command.iter().cloned());
+    words
+}
+
+fn stage_word(launch: &Launch, copied: bool) -> OsString {
+    match (copied, &launch.wrapper) {
+        (true, _) => format!("/proc/self/fd/{STAGE}").into(),
+        (false, Some(_)) => launch.stage_inside.to_os_string(),
+        (false, None) => launch.stage.to_os_string(),
+    }
+}
+
+fn variables(environment: Environment) -> Result<Vec<CString>, LaunchFault> {
+    let pair = |(name, value): (OsString, OsString)| {
+        let mut word = name;
+        word.push("=");
+        word.push(value);
+        c_string(word)
+    };
+    environment.variables.into_iter().map(pair).collect()
+}
+
+fn c_string(word: OsString) -> Result<CString, LaunchFault> {
+    CString::new(word.into_vec()).map_err(|error| {
+        let shown = confine_core::Text::from(OsStr::from_bytes(error.into_vec().as_slice()));
+        LaunchFault::new(LaunchStage::Usage, format!("pass `{shown}` on: it holds a NUL byte"))
+    })
+}
+
+fn unmade(error: &io::Error) -> LaunchFault {
+    fault::of_call(LaunchStage::Spawn, "make a sealed file in memory", error)
+}
