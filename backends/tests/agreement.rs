@@ -1,4 +1,11 @@
 //! What the mounts show and what the rules allow, by interpreters of their own, against `FsPlan::access_at`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::as_conversions,
+    reason = "functions of tests, outside the test functions"
+)]
 
 mod fixture;
 

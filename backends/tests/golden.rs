@@ -1,4 +1,11 @@
 //! What is launched, as text: one file a backend and policy, reviewed like code. `CONFINE_GOLDEN=write` writes them.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::as_conversions,
+    reason = "functions of tests, outside the test functions"
+)]
 
 mod fixture;
 

@@ -1,4 +1,11 @@
 //! Old kernels and missing parts, by value: what is answered, and what is refused by name.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::as_conversions,
+    reason = "functions of tests, outside the test functions"
+)]
 
 mod fixture;
 

@@ -1,4 +1,11 @@
 //! The filter, run by an interpreter, against the same table compiled by seccompiler.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::as_conversions,
+    reason = "functions of tests, outside the test functions"
+)]
 
 use std::collections::BTreeMap;
 
