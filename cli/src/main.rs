@@ -1,2 +1,9 @@
-//! stub
-fn main() {}
+//! The `confine` command.
+
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    confine_cli::main()
+}

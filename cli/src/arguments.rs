@@ -1,0 +1,162 @@
+//! The arguments as written. One definition gives the parser, the help, the man page and the completions.
+
+mod options;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+use confine_core::Effects;
+
+pub(crate) use options::{Git, Network, PolicyOptions, RunOptions, Variable};
+
+/// The exit codes, for the help and the man page.
+pub(crate) const EXIT_CODES: &str = "\
+Exit codes of `confine run`:
+  the program's own   it ran and exited; 128+N where signal N ended it
+  77    refused before it started, or with --strict a violation in a run that exited 0
+  124   the time limit was reached; every process is gone
+  125   nothing ran: the call is wrong, or the policy cannot be enforced here
+  126   the program was found and could not be executed
+  127   the program was not found, with its own PATH inside the sandbox
+  137, 152, 153   a memory, cpu or file-size limit ended it";
+
+/// Confine a command with the kernel, and say truthfully what happened.
+#[derive(Debug, Parser)]
+#[command(name = "confine", disable_version_flag = true, disable_help_subcommand = true)]
+#[command(args_conflicts_with_subcommands = true, max_term_width = 100, after_long_help = EXIT_CODES)]
+pub(crate) struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    /// Say what works on this host, from attempts (also `confine probe`).
+    #[arg(long)]
+    pub(crate) probe: bool,
+    /// Print the version; with --json, that of every format.
+    #[arg(long, short = 'V', conflicts_with = "probe")]
+    pub(crate) version: bool,
+    /// Answer as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Exit 125 unless one usable backend enforces these effects.
+    #[arg(long, value_name = "EFFECT,…", requires = "probe")]
+    pub(crate) require: Option<Effects>,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Confine a command, run it, and exit as it did.
+    Run(Box<Run>),
+    /// Print the wrapped argv that any program can spawn, and what each layer enforces.
+    Plan(Box<Plan>),
+    /// Say what works on this host, from attempts.
+    Probe(Probe),
+    /// Look at policies.
+    Policy {
+        /// What to do with them.
+        #[command(subcommand)]
+        command: PolicyCommand,
+    },
+    /// List or put back what the checks for protected names moved away.
+    Quarantine {
+        /// What to do with it.
+        #[command(subcommand)]
+        command: QuarantineCommand,
+    },
+    /// Print the completions of a shell.
+    Completions {
+        /// Which shell.
+        shell: Shell,
+    },
+    /// Print the man page.
+    Man,
+}
+
+/// `confine run`.
+#[derive(Debug, Args)]
+#[command(after_long_help = EXIT_CODES)]
+pub(crate) struct Run {
+    /// Under which policy.
+    #[command(flatten)]
+    pub(crate) policy: PolicyOptions,
+    /// How it runs.
+    #[command(flatten)]
+    pub(crate) run: RunOptions,
+    /// Capture the output instead of passing it through, and print the report with the output in it.
+    #[arg(long, help_heading = "Running", conflicts_with = "tty")]
+    pub(crate) json: bool,
+    /// The command and its arguments, after `--`.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) words: Vec<OsString>,
+}
+
+/// `confine plan`.
+#[derive(Debug, Args)]
+pub(crate) struct Plan {
+    /// Under which policy.
+    #[command(flatten)]
+    pub(crate) policy: PolicyOptions,
+    /// How it runs. What needs the runner is refused by name.
+    #[command(flatten)]
+    pub(crate) run: RunOptions,
+    /// Print the plan as JSON, for spawners in other languages.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The command and its arguments, after `--`.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) words: Vec<OsString>,
+}
+
+/// `confine probe`.
+#[derive(Debug, Args)]
+pub(crate) struct Probe {
+    /// Answer as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Exit 125 unless one usable backend enforces these effects.
+    #[arg(long, value_name = "EFFECT,…")]
+    pub(crate) require: Option<Effects>,
+}
+
+/// `confine policy`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Say whether a policy is well-formed and resolves here; exit 1 where not.
+    Check(Box<PolicyQuestion>),
+    /// Print the resolved policy: each path with its access and its source.
+    Show(Box<PolicyQuestion>),
+    /// Print the JSON schema of policy files.
+    Schema,
+}
+
+/// A policy to look at.
+#[derive(Debug, Args)]
+pub(crate) struct PolicyQuestion {
+    /// A policy file, like `--policy FILE`.
+    #[arg(conflicts_with = "policy")]
+    pub(crate) file: Option<PathBuf>,
+    /// With these options.
+    #[command(flatten)]
+    pub(crate) policy: PolicyOptions,
+    /// Answer as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `confine quarantine`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum QuarantineCommand {
+    /// What was moved away, and from where.
+    List {
+        /// Answer as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Put one back where it was. Look at it first: a program planted it.
+    Restore {
+        /// As `list` shows it.
+        id: String,
+    },
+}

@@ -1,0 +1,56 @@
+//! From the process's arguments to its exit code.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::arguments::{Arguments, Command, PolicyCommand, Probe, QuarantineCommand};
+use crate::fault::{self, Answer};
+use crate::{answer, generated, plan, policy, probe, quarantine, recovery, run, usage, version};
+
+/// Does what the process's arguments say. Exit codes are documented in the man page.
+pub fn main() -> ExitCode {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let answer = match Arguments::try_parse_from(&words) {
+        Ok(arguments) => dispatch(arguments),
+        Err(error) if usage::is_answer(&error) => answer::text(&error.to_string()).map(|()| 0),
+        Err(error) => Err(run::unparsed(&words, usage::fault(&error))),
+    };
+    ExitCode::from(answer.unwrap_or_else(|fault| {
+        fault::say(&fault);
+        fault::EXIT_CODE
+    }))
+}
+
+fn dispatch(arguments: Arguments) -> Answer {
+    let Some(command) = arguments.command else { return question(&arguments) };
+    recovery::recover();
+    match command {
+        Command::Run(run) => run::run(&run),
+        Command::Plan(plan) => plan::plan(&plan),
+        Command::Probe(question) => probe::probe(&question),
+        Command::Policy { command } => match command {
+            PolicyCommand::Check(question) => policy::check(&question),
+            PolicyCommand::Show(question) => policy::show(&question),
+            PolicyCommand::Schema => generated::schema(),
+        },
+        Command::Quarantine { command } => match command {
+            QuarantineCommand::List { json } => quarantine::list(json),
+            QuarantineCommand::Restore { id } => quarantine::restore(&id),
+        },
+        Command::Completions { shell } => generated::completions(shell),
+        Command::Man => generated::man(),
+    }
+}
+
+/// The questions that are options of `confine` itself.
+fn question(arguments: &Arguments) -> Answer {
+    if arguments.version {
+        return version::version(arguments.json);
+    }
+    if arguments.probe {
+        return probe::probe(&Probe { json: arguments.json, require: arguments.require.clone() });
+    }
+    Err(fault::usage("read the arguments: a command is missing", "`confine --help` lists the commands"))
+}

@@ -1,0 +1,24 @@
+//! The `confine` command: arguments -> calls -> text.
+//!
+//! Trust domain: the caller's own process and rights. Text for people goes to stderr, answers to stdout. Only this
+//! crate turns errors into text and exit codes.
+
+#![forbid(unsafe_code)]
+
+mod answer;
+mod arguments;
+mod entry;
+mod fault;
+mod generated;
+mod plan;
+mod policy;
+mod probe;
+mod quarantine;
+mod recovery;
+mod request;
+mod run;
+mod shell;
+mod usage;
+mod version;
+
+pub use entry::main;

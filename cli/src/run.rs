@@ -1,0 +1,153 @@
+//! `confine run`: confine a command, run it, exit as it did.
+
+pub(crate) mod account;
+mod follow;
+mod sink;
+mod stop;
+mod terminal;
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
+
+use confine_core::outcome::exit;
+use confine_core::{AbsPath, LaunchFault, LaunchStage, Outcome, Policy, Report};
+use confine_runner::{Command, Confine, Stdio, unstarted};
+
+use crate::answer;
+use crate::arguments::Run;
+use crate::fault::{self, Answer};
+use crate::request::{self, Resolved};
+
+use sink::Sink;
+
+/// A run that came to its end: what is reported, and how it ended by the records.
+struct Ended {
+    report: Report,
+    outcome: Outcome,
+}
+
+/// What is known of a call before it fails.
+#[derive(Default)]
+struct Known {
+    cwd: Option<AbsPath>,
+    policy: Option<Policy>,
+}
+
+/// Confines and runs the command.
+pub(crate) fn run(arguments: &Run) -> Answer {
+    let mut sink = arguments.run.report.as_deref().map(Sink::open).transpose()?;
+    let mut known = Known::default();
+    let ended = attempt(arguments, &mut sink, &mut known).unwrap_or_else(|fault| Ended {
+        report: unstarted(&arguments.words, known.cwd.as_ref(), known.policy.as_ref(), fault.clone()),
+        outcome: Outcome::LauncherFailed(fault),
+    });
+    account::say(&ended.report, &ended.outcome);
+    let code = exit_code(arguments, &ended);
+    let written = sink.map_or(Ok(()), |sink| sink.write(&ended.report));
+    let printed = if arguments.json { answer::json(&ended.report) } else { Ok(()) };
+    // The run is over: a report that cannot be written is said, and does not change how the run ended.
+    for lost in [written, printed].into_iter().filter_map(Result::err) {
+        fault::say(&lost);
+    }
+    Ok(code)
+}
+
+/// Writes the report of a call that is wrong, where its `--report` can be understood all the same.
+pub(crate) fn unparsed(words: &[OsString], fault: LaunchFault) -> LaunchFault {
+    let Some((destination, command)) = intended(words) else { return fault };
+    if let Ok(sink) = Sink::open(destination)
+        && let Err(lost) = sink.write(&unstarted(command, None, None, fault.clone()))
+    {
+        fault::say(&lost);
+    }
+    fault
+}
+
+/// The value of `--report` before `--`, and the words after it, of a call of `run`.
+fn intended(words: &[OsString]) -> Option<(&OsStr, &[OsString])> {
+    let is_separator = |word: &OsString| word == "--";
+    let mut parts = words.splitn(2, is_separator);
+    let (options, command) = (parts.next()?, parts.next().unwrap_or_default());
+    if options.get(1)? != "run" {
+        return None;
+    }
+    let at = options.iter().position(|word| word.as_bytes().starts_with(b"--report"))?;
+    let destination = match options.get(at)?.as_bytes().strip_prefix(b"--report=") {
+        Some(value) => OsStr::from_bytes(value),
+        None => options.get(at + 1)?.as_os_str(),
+    };
+    Some((destination, command))
+}
+
+fn attempt(arguments: &Run, sink: &mut Option<Sink>, known: &mut Known) -> Result<Ended, LaunchFault> {
+    let resolved = request::resolve(&arguments.policy)?;
+    *known = Known { cwd: Some(resolved.cwd.clone()), policy: Some(resolved.policy.clone()) };
+    if let Some(Err(refused)) = sink.as_ref().map(|sink| sink.check(&resolved.policy)) {
+        *sink = None;
+        return Err(refused);
+    }
+    let confine = request::detect()?;
+    let command = command(&confine, arguments, &resolved)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| fault::system(LaunchStage::Spawn, "start the runtime", &error))?;
+    runtime.block_on(follow::follow(command, arguments.run.tty))
+}
+
+fn command(confine: &Confine, arguments: &Run, resolved: &Resolved) -> Result<Command, LaunchFault> {
+    let mut command = confine.command(&arguments.words).cwd(resolved.cwd.clone()).policy(&resolved.policy);
+    if let Some(backend) = request::backend(&arguments.run.backend, confine)? {
+        command = command.backend(backend);
+    }
+    if let Some(size) = arguments.run.max_output {
+        command = command.max_output(size.0);
+    }
+    if arguments.run.tty {
+        let size = terminal::size();
+        return Ok(command.stdin(Stdio::Pty { rows: size.ws_row, columns: size.ws_col }));
+    }
+    let (stdout, stderr) = match (arguments.json, &arguments.run.report) {
+        (true, _) => (Stdio::Capture, Stdio::Capture),
+        (false, Some(_)) => (Stdio::Inherit, Stdio::Tee),
+        (false, None) => (Stdio::Inherit, Stdio::Inherit),
+    };
+    Ok(command.stdin(Stdio::Inherit).stdout(stdout).stderr(stderr))
+}
+
+fn exit_code(arguments: &Run, ended: &Ended) -> u8 {
+    let code = ended.outcome.exit_code();
+    let violated = !ended.report.violations.is_empty();
+    if arguments.run.strict && code == 0 && violated { exit::REFUSED } else { code }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split(' ').map(OsString::from).collect()
+    }
+
+    #[test]
+    fn the_report_of_a_wrong_call_goes_where_it_says() {
+        for line in ["confine run --nope --report r -- a b", "confine run --report=r --nope -- a b"] {
+            let words = words(line);
+            let (destination, command) = intended(&words).unwrap();
+            assert_eq!(destination, "r");
+            assert_eq!(command, ["a", "b"]);
+        }
+    }
+
+    #[test]
+    fn a_report_option_of_the_command_or_of_another_command_is_not_ours() {
+        for line in [
+            "confine run --nope -- a --report r",
+            "confine plan --report r",
+            "confine run --report",
+            "confine",
+        ] {
+            assert_eq!(intended(&words(line)), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Where `--report` leads: a file that appears whole or not at all, or an open descriptor.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use confine_core::policy::{Access, Policy};
+use confine_core::{AbsPath, LaunchFault, LaunchStage, Report, Text};
+use nix::sys::socket::{MsgFlags, send};
+use tempfile::NamedTempFile;
+
+use crate::{answer, fault};
+
+/// An open destination.
+pub(crate) enum Sink {
+    /// A temporary file (0600) beside the destination, and the destination's canonical path.
+    File(NamedTempFile, AbsPath),
+    /// A descriptor of the caller's.
+    Descriptor(i32),
+}
+
+impl Sink {
+    /// Understands and opens the value of `--report`.
+    ///
+    /// # Errors
+    /// A descriptor that is not open for writing; a directory that is missing or not writable.
+    pub(crate) fn open(word: &OsStr) -> Result<Self, LaunchFault> {
+        match word.as_bytes().strip_prefix(b"fd:") {
+            Some(number) => descriptor(number),
+            None => file(Path::new(word)),
+        }
+    }
+
+    /// Whether the program could write, replace or plant the file itself.
+    ///
+    /// # Errors
+    /// When the file lies in a write grant.
+    pub(crate) fn check(&self, policy: &Policy) -> Result<(), LaunchFault> {
+        let Self::File(_, path) = self else { return Ok(()) };
+        let writable = |at: &AbsPath| policy.fs.access_at(at) == Access::Write;
+        if !writable(path) && !path.parent().is_some_and(|parent| writable(&parent)) {
+            return Ok(());
+        }
+        Err(LaunchFault {
+            path: Some(path.clone()),
+            ..fault::usage(
+                format!("write the report to `{path}`: the confined program may write there"),
+                "name a file outside the workspace and every other write grant, or use `--report fd:N`",
+            )
+        })
+    }
+
+    /// Writes `report`, and makes the file appear.
+    ///
+    /// # Errors
+    /// Those of writing and renaming.
+    pub(crate) fn write(self, report: &Report) -> Result<(), LaunchFault> {
+        let bytes = answer::json_bytes(report)?;
+        let written = match self {
+            Self::File(mut file, path) => file
+                .write_all(&bytes)
+                .and_then(|()| file.persist(path.as_path()).map(drop).map_err(|e| e.error)),
+            Self::Descriptor(number) => write_to(number, &bytes),
+        };
+        written.map_err(|error| fault::system(LaunchStage::Usage, "write the report", &error))
+    }
+}
+
+fn descriptor(number: &[u8]) -> Result<Sink, LaunchFault> {
+    let text = Text::from(OsStr::from_bytes(number));
+    let parsed = std::str::from_utf8(number).ok().filter(|digits| !digits.starts_with('+'));
+    let Some(number) = parsed.and_then(|digits| digits.parse::<i32>().ok()).filter(|number| *number >= 0)
+    else {
+        return Err(fault::usage(
+            format!("write the report to `fd:{text}`: that is no descriptor number"),
+            "write for example `--report fd:3`",
+        ));
+    };
+    if !is_open_for_writing(number) {
+        return Err(fault::usage(
+            format!("write the report to `fd:{number}`: it is not open for writing"),
+            "open it before confine starts, for example with `3>report.json` in a shell",
+        ));
+    }
+    Ok(Sink::Descriptor(number))
+}
+
+/// proc_pid_fdinfo(5): the access mode is in the last two bits of the octal flags.
+fn is_open_for_writing(number: i32) -> bool {
+    let text = fs::read_to_string(format!("/proc/self/fdinfo/{number}")).unwrap_or_default();
+    let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
+    flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok()).is_some_and(|flags| flags & 0o3 != 0)
+}
+
+fn file(word: &Path) -> Result<Sink, LaunchFault> {
+    let place = place(word).map_err(|error| unwritable(word, &error))?;
+    let temporary = tempfile::Builder::new()
+        .prefix(".confine-report-")
+        .tempfile_in(place.parent().unwrap_or(Path::new("/")))
+        .map_err(|error| unwritable(word, &error))?;
+    let path =
+        AbsPath::new(place).map_err(|error| fault::usage(format!("write the report: {error}"), HELP))?;
+    Ok(Sink::File(temporary, path))
+}
+
+const HELP: &str = "name a file in an existing directory that you may write to, outside every write grant";
+
+/// The directory is resolved once, so that no link on the way can be turned later; the file itself is replaced.
+fn place(word: &Path) -> io::Result<PathBuf> {
+    let name = word.file_name().ok_or(io::ErrorKind::IsADirectory)?;
+    let parent = word.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let place = parent.canonicalize()?.join(name);
+    match place.is_dir() {
+        true => Err(io::ErrorKind::IsADirectory.into()),
+        false => Ok(place),
+    }
+}
+
+fn unwritable(word: &Path, error: &io::Error) -> LaunchFault {
+    let doing = format!("write the report to `{}`", Text::from(word.as_os_str()));
+    fault::system(LaunchStage::Usage, &doing, error).help(HELP)
+}
+
+/// A descriptor known by its number only. A socket cannot be opened again through /proc, but sent to by number.
+fn write_to(number: i32, mut bytes: &[u8]) -> io::Result<()> {
+    let name = format!("/proc/self/fd/{number}");
+    if !fs::read_link(&name)?.as_os_str().as_bytes().starts_with(b"socket:") {
+        return File::options().append(true).open(name)?.write_all(bytes);
+    }
+    while !bytes.is_empty() {
+        let sent = send(number, bytes, MsgFlags::MSG_NOSIGNAL)?;
+        bytes = bytes.get(sent..).unwrap_or_default();
+    }
+    Ok(())
+}

@@ -1,0 +1,125 @@
+//! Signals that tell confine to stop.
+//!
+//! The first INT, TERM, HUP or QUIT goes to the program's group, which may clean up; a second one, or 2 s after TERM,
+//! ends the tree. A HUP that was ignored when confine started (nohup(1)) stays ignored.
+
+use std::io;
+use std::time::Duration;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::{Instant, sleep_until};
+
+/// How long a program may take to end after TERM.
+const GRACE: Duration = Duration::from_secs(2);
+
+const SIGHUP: i32 = 1;
+const SIGTERM: i32 = 15;
+
+/// What a signal leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// To the program's group.
+    Forward(i32),
+    /// The tree ends now.
+    End(i32),
+}
+
+/// The signals, and what has been asked so far.
+pub(crate) struct Stops {
+    interrupt: Signal,
+    terminate: Signal,
+    quit: Signal,
+    hangup: Option<Signal>,
+    asked: Asked,
+}
+
+/// How often confine was told to stop.
+#[derive(Debug, Default)]
+struct Asked {
+    first: Option<i32>,
+    deadline: Option<Instant>,
+}
+
+impl Stops {
+    /// From now on, these signals no longer end confine itself. Inside a runtime.
+    ///
+    /// # Errors
+    /// sigaction(2)'s.
+    pub(crate) fn install() -> io::Result<Self> {
+        let hangup = if ignores_hangup() { None } else { Some(signal(SignalKind::hangup())?) };
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            quit: signal(SignalKind::quit())?,
+            hangup,
+            asked: Asked::default(),
+        })
+    }
+
+    /// Waits for the next step. Cancel-safe.
+    pub(crate) async fn next(&mut self) -> Step {
+        let signal = tokio::select! {
+            _ = self.interrupt.recv() => SignalKind::interrupt().as_raw_value(),
+            _ = self.terminate.recv() => SignalKind::terminate().as_raw_value(),
+            _ = self.quit.recv() => SignalKind::quit().as_raw_value(),
+            () = arrives(&mut self.hangup) => SIGHUP,
+            () = passes(self.asked.deadline) => SIGTERM,
+        };
+        self.asked.step(signal)
+    }
+}
+
+impl Asked {
+    fn step(&mut self, signal: i32) -> Step {
+        let Some(first) = self.first else {
+            self.first = Some(signal);
+            self.deadline = (signal == SIGTERM).then(|| Instant::now() + GRACE);
+            return Step::Forward(signal);
+        };
+        self.deadline = None;
+        Step::End(first)
+    }
+}
+
+async fn arrives(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => drop(signal.recv().await),
+        None => std::future::pending().await,
+    }
+}
+
+async fn passes(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// proc_pid_status(5): the mask of ignored signals.
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_signal_is_forwarded_and_the_second_ends_the_tree_as_the_first() {
+        let mut asked = Asked::default();
+        assert_eq!(asked.step(2), Step::Forward(2));
+        assert!(asked.deadline.is_none(), "only TERM has a deadline");
+        assert_eq!(asked.step(15), Step::End(2));
+    }
+
+    #[test]
+    fn term_has_a_deadline_that_is_over_once_the_tree_ends() {
+        let mut asked = Asked::default();
+        assert_eq!(asked.step(15), Step::Forward(15));
+        assert!(asked.deadline.is_some());
+        assert_eq!(asked.step(15), Step::End(15));
+        assert!(asked.deadline.is_none());
+    }
+}

@@ -1,0 +1,37 @@
+//! `confine --version`.
+
+use serde::Serialize;
+
+use crate::answer;
+use crate::fault::Answer;
+
+/// The version of confine.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The version of every JSON format, by its own name.
+#[derive(Serialize)]
+struct Formats {
+    policy: u32,
+    report: u32,
+    plan: u32,
+    probe: u32,
+}
+
+const FORMATS: Formats = Formats { policy: 1, report: 1, plan: 1, probe: 1 };
+
+#[derive(Serialize)]
+struct Version {
+    version: u32,
+    confine: &'static str,
+    formats: Formats,
+}
+
+/// Prints the version; as JSON, that of every format too.
+pub(crate) fn version(json: bool) -> Answer {
+    if json {
+        answer::json(&Version { version: 1, confine: VERSION, formats: FORMATS })?;
+    } else {
+        answer::text(&format!("confine {VERSION}\n"))?;
+    }
+    Ok(0)
+}

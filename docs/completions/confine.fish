@@ -1,0 +1,152 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_confine_global_optspecs
+    string join \n probe V/version json require= h/help
+end
+
+function __fish_confine_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_confine_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_confine_using_subcommand
+    set -l cmd (__fish_confine_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c confine -n "__fish_confine_needs_command" -l require -d 'Exit 125 unless one usable backend enforces these effects' -r
+complete -c confine -n "__fish_confine_needs_command" -l probe -d 'Say what works on this host, from attempts (also `confine probe`)'
+complete -c confine -n "__fish_confine_needs_command" -s V -l version -d 'Print the version; with --json, that of every format'
+complete -c confine -n "__fish_confine_needs_command" -l json -d 'Answer as JSON'
+complete -c confine -n "__fish_confine_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c confine -n "__fish_confine_needs_command" -f -a "run" -d 'Confine a command, run it, and exit as it did'
+complete -c confine -n "__fish_confine_needs_command" -f -a "plan" -d 'Print the wrapped argv that any program can spawn, and what each layer enforces'
+complete -c confine -n "__fish_confine_needs_command" -f -a "probe" -d 'Say what works on this host, from attempts'
+complete -c confine -n "__fish_confine_needs_command" -f -a "policy" -d 'Look at policies'
+complete -c confine -n "__fish_confine_needs_command" -f -a "quarantine" -d 'List or put back what the checks for protected names moved away'
+complete -c confine -n "__fish_confine_needs_command" -f -a "completions" -d 'Print the completions of a shell'
+complete -c confine -n "__fish_confine_needs_command" -f -a "man" -d 'Print the man page'
+complete -c confine -n "__fish_confine_using_subcommand run" -l policy -d '`read-only`, `workspace-write`, or a file: a word with `/`, `.toml` or `.json`' -r
+complete -c confine -n "__fish_confine_using_subcommand run" -l workspace -d 'A workspace root; repeatable. Without it, the current directory' -r -F
+complete -c confine -n "__fish_confine_using_subcommand run" -l cwd -d 'Where the program starts. Without it, the current directory' -r -F
+complete -c confine -n "__fish_confine_using_subcommand run" -l read -d 'May be read and executed; repeatable, as all of these' -r -F
+complete -c confine -n "__fish_confine_using_subcommand run" -l write -d 'May be read, created, changed and deleted' -r -F
+complete -c confine -n "__fish_confine_using_subcommand run" -l precreate -d 'A file that may be created: confine makes it empty, and removes it afterwards if it still is' -r -F
+complete -c confine -n "__fish_confine_using_subcommand run" -l hide -d 'Is not there' -r -F
+complete -c confine -n "__fish_confine_using_subcommand run" -l protect -d 'Stays as it is inside a write grant' -r -F
+complete -c confine -n "__fish_confine_using_subcommand run" -l socket -d 'A pathname socket that may be reached' -r -F
+complete -c confine -n "__fish_confine_using_subcommand run" -l device -d 'A device node that may be opened' -r -F
+complete -c confine -n "__fish_confine_using_subcommand run" -l git -d 'What of `.git` may be written' -r -f -a "work\t'Committing works; hooks, settings and attributes are protected'
+protect\t'`.git` is read-only'
+open\t'Nothing special'"
+complete -c confine -n "__fish_confine_using_subcommand run" -l network -d 'Which network there is' -r -f -a "off\t'None'
+open\t'The host\'s'"
+complete -c confine -n "__fish_confine_using_subcommand run" -l accept-missing -d 'Effects to go without where no backend enforces them; listed in every report' -r
+complete -c confine -n "__fish_confine_using_subcommand run" -l env -d 'A variable that passes, or is set; repeatable' -r
+complete -c confine -n "__fish_confine_using_subcommand run" -l timeout -d 'Wall-clock limit: `30s`, `10min`, `1h`; a bare number is seconds' -r
+complete -c confine -n "__fish_confine_using_subcommand run" -l memory -d 'Resident memory of all processes together: `512MiB`, `2GiB`; a bare number is bytes' -r
+complete -c confine -n "__fish_confine_using_subcommand run" -l processes -d 'Processes and threads' -r
+complete -c confine -n "__fish_confine_using_subcommand run" -l backend -d '`auto`, or the name of a backend' -r
+complete -c confine -n "__fish_confine_using_subcommand run" -l max-output -d 'What is kept of each captured stream, half from its head and half from its tail' -r
+complete -c confine -n "__fish_confine_using_subcommand run" -l report -d 'Write the report to a file outside every write grant, or to an open descriptor' -r
+complete -c confine -n "__fish_confine_using_subcommand run" -l tty -d 'Give the program a pseudo-terminal of its own'
+complete -c confine -n "__fish_confine_using_subcommand run" -l strict -d 'Exit 77 where a violation was seen and the program exited 0'
+complete -c confine -n "__fish_confine_using_subcommand run" -l json -d 'Capture the output instead of passing it through, and print the report with the output in it'
+complete -c confine -n "__fish_confine_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c confine -n "__fish_confine_using_subcommand plan" -l policy -d '`read-only`, `workspace-write`, or a file: a word with `/`, `.toml` or `.json`' -r
+complete -c confine -n "__fish_confine_using_subcommand plan" -l workspace -d 'A workspace root; repeatable. Without it, the current directory' -r -F
+complete -c confine -n "__fish_confine_using_subcommand plan" -l cwd -d 'Where the program starts. Without it, the current directory' -r -F
+complete -c confine -n "__fish_confine_using_subcommand plan" -l read -d 'May be read and executed; repeatable, as all of these' -r -F
+complete -c confine -n "__fish_confine_using_subcommand plan" -l write -d 'May be read, created, changed and deleted' -r -F
+complete -c confine -n "__fish_confine_using_subcommand plan" -l precreate -d 'A file that may be created: confine makes it empty, and removes it afterwards if it still is' -r -F
+complete -c confine -n "__fish_confine_using_subcommand plan" -l hide -d 'Is not there' -r -F
+complete -c confine -n "__fish_confine_using_subcommand plan" -l protect -d 'Stays as it is inside a write grant' -r -F
+complete -c confine -n "__fish_confine_using_subcommand plan" -l socket -d 'A pathname socket that may be reached' -r -F
+complete -c confine -n "__fish_confine_using_subcommand plan" -l device -d 'A device node that may be opened' -r -F
+complete -c confine -n "__fish_confine_using_subcommand plan" -l git -d 'What of `.git` may be written' -r -f -a "work\t'Committing works; hooks, settings and attributes are protected'
+protect\t'`.git` is read-only'
+open\t'Nothing special'"
+complete -c confine -n "__fish_confine_using_subcommand plan" -l network -d 'Which network there is' -r -f -a "off\t'None'
+open\t'The host\'s'"
+complete -c confine -n "__fish_confine_using_subcommand plan" -l accept-missing -d 'Effects to go without where no backend enforces them; listed in every report' -r
+complete -c confine -n "__fish_confine_using_subcommand plan" -l env -d 'A variable that passes, or is set; repeatable' -r
+complete -c confine -n "__fish_confine_using_subcommand plan" -l timeout -d 'Wall-clock limit: `30s`, `10min`, `1h`; a bare number is seconds' -r
+complete -c confine -n "__fish_confine_using_subcommand plan" -l memory -d 'Resident memory of all processes together: `512MiB`, `2GiB`; a bare number is bytes' -r
+complete -c confine -n "__fish_confine_using_subcommand plan" -l processes -d 'Processes and threads' -r
+complete -c confine -n "__fish_confine_using_subcommand plan" -l backend -d '`auto`, or the name of a backend' -r
+complete -c confine -n "__fish_confine_using_subcommand plan" -l max-output -d 'What is kept of each captured stream, half from its head and half from its tail' -r
+complete -c confine -n "__fish_confine_using_subcommand plan" -l report -d 'Write the report to a file outside every write grant, or to an open descriptor' -r
+complete -c confine -n "__fish_confine_using_subcommand plan" -l tty -d 'Give the program a pseudo-terminal of its own'
+complete -c confine -n "__fish_confine_using_subcommand plan" -l strict -d 'Exit 77 where a violation was seen and the program exited 0'
+complete -c confine -n "__fish_confine_using_subcommand plan" -l json -d 'Print the plan as JSON, for spawners in other languages'
+complete -c confine -n "__fish_confine_using_subcommand plan" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c confine -n "__fish_confine_using_subcommand probe" -l require -d 'Exit 125 unless one usable backend enforces these effects' -r
+complete -c confine -n "__fish_confine_using_subcommand probe" -l json -d 'Answer as JSON'
+complete -c confine -n "__fish_confine_using_subcommand probe" -s h -l help -d 'Print help'
+complete -c confine -n "__fish_confine_using_subcommand policy; and not __fish_seen_subcommand_from check show schema" -s h -l help -d 'Print help'
+complete -c confine -n "__fish_confine_using_subcommand policy; and not __fish_seen_subcommand_from check show schema" -f -a "check" -d 'Say whether a policy is well-formed and resolves here; exit 1 where not'
+complete -c confine -n "__fish_confine_using_subcommand policy; and not __fish_seen_subcommand_from check show schema" -f -a "show" -d 'Print the resolved policy: each path with its access and its source'
+complete -c confine -n "__fish_confine_using_subcommand policy; and not __fish_seen_subcommand_from check show schema" -f -a "schema" -d 'Print the JSON schema of policy files'
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from check" -l policy -d '`read-only`, `workspace-write`, or a file: a word with `/`, `.toml` or `.json`' -r
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from check" -l workspace -d 'A workspace root; repeatable. Without it, the current directory' -r -F
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from check" -l cwd -d 'Where the program starts. Without it, the current directory' -r -F
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from check" -l read -d 'May be read and executed; repeatable, as all of these' -r -F
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from check" -l write -d 'May be read, created, changed and deleted' -r -F
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from check" -l precreate -d 'A file that may be created: confine makes it empty, and removes it afterwards if it still is' -r -F
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from check" -l hide -d 'Is not there' -r -F
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from check" -l protect -d 'Stays as it is inside a write grant' -r -F
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from check" -l socket -d 'A pathname socket that may be reached' -r -F
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from check" -l device -d 'A device node that may be opened' -r -F
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from check" -l git -d 'What of `.git` may be written' -r -f -a "work\t'Committing works; hooks, settings and attributes are protected'
+protect\t'`.git` is read-only'
+open\t'Nothing special'"
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from check" -l network -d 'Which network there is' -r -f -a "off\t'None'
+open\t'The host\'s'"
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from check" -l accept-missing -d 'Effects to go without where no backend enforces them; listed in every report' -r
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from check" -l env -d 'A variable that passes, or is set; repeatable' -r
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from check" -l timeout -d 'Wall-clock limit: `30s`, `10min`, `1h`; a bare number is seconds' -r
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from check" -l memory -d 'Resident memory of all processes together: `512MiB`, `2GiB`; a bare number is bytes' -r
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from check" -l processes -d 'Processes and threads' -r
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from check" -l json -d 'Answer as JSON'
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from show" -l policy -d '`read-only`, `workspace-write`, or a file: a word with `/`, `.toml` or `.json`' -r
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from show" -l workspace -d 'A workspace root; repeatable. Without it, the current directory' -r -F
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from show" -l cwd -d 'Where the program starts. Without it, the current directory' -r -F
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from show" -l read -d 'May be read and executed; repeatable, as all of these' -r -F
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from show" -l write -d 'May be read, created, changed and deleted' -r -F
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from show" -l precreate -d 'A file that may be created: confine makes it empty, and removes it afterwards if it still is' -r -F
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from show" -l hide -d 'Is not there' -r -F
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from show" -l protect -d 'Stays as it is inside a write grant' -r -F
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from show" -l socket -d 'A pathname socket that may be reached' -r -F
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from show" -l device -d 'A device node that may be opened' -r -F
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from show" -l git -d 'What of `.git` may be written' -r -f -a "work\t'Committing works; hooks, settings and attributes are protected'
+protect\t'`.git` is read-only'
+open\t'Nothing special'"
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from show" -l network -d 'Which network there is' -r -f -a "off\t'None'
+open\t'The host\'s'"
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from show" -l accept-missing -d 'Effects to go without where no backend enforces them; listed in every report' -r
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from show" -l env -d 'A variable that passes, or is set; repeatable' -r
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from show" -l timeout -d 'Wall-clock limit: `30s`, `10min`, `1h`; a bare number is seconds' -r
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from show" -l memory -d 'Resident memory of all processes together: `512MiB`, `2GiB`; a bare number is bytes' -r
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from show" -l processes -d 'Processes and threads' -r
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from show" -l json -d 'Answer as JSON'
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from schema" -s h -l help -d 'Print help'
+complete -c confine -n "__fish_confine_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore" -s h -l help -d 'Print help'
+complete -c confine -n "__fish_confine_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore" -f -a "list" -d 'What was moved away, and from where'
+complete -c confine -n "__fish_confine_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore" -f -a "restore" -d 'Put one back where it was. Look at it first: a program planted it'
+complete -c confine -n "__fish_confine_using_subcommand quarantine; and __fish_seen_subcommand_from list" -l json -d 'Answer as JSON'
+complete -c confine -n "__fish_confine_using_subcommand quarantine; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c confine -n "__fish_confine_using_subcommand quarantine; and __fish_seen_subcommand_from restore" -s h -l help -d 'Print help'
+complete -c confine -n "__fish_confine_using_subcommand completions" -s h -l help -d 'Print help'
+complete -c confine -n "__fish_confine_using_subcommand man" -s h -l help -d 'Print help'
