@@ -4,6 +4,7 @@
 //! into a [`Policy`], the only thing that a backend sees.
 
 pub mod builtin;
+mod covers;
 pub mod env;
 pub mod file;
 pub mod fs;
@@ -32,7 +33,7 @@ pub use view::View;
 use crate::{Effect, Effects};
 
 /// The broad shape of a policy. Full access is no policy: it means "do not call confine".
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {

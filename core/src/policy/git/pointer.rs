@@ -44,15 +44,23 @@ pub(super) fn follow(rules: &mut Rules<'_, '_>, tree: &AbsPath, dot_git: &AbsPat
     if !rules.exists(&directory, "HEAD") {
         return Err(Ignored::Nowhere);
     }
-    if rules.assembly.draft.access_at(&directory) != Access::Write {
+    if !rules.assembly.places.workspaces.iter().any(|root| directory.is_within(root)) {
         return linked(rules, dot_git, &directory);
     }
-    if rules.exists(&directory, "gitdir") {
-        rules.worktree(&directory);
-    } else {
-        rules.directory(&directory);
+    match common(&directory) {
+        Some(common) if rules.exists(&directory, "gitdir") => {
+            rules.worktree(&directory);
+            rules.directory(&common);
+        }
+        _ => rules.directory(&directory),
     }
     Ok(())
+}
+
+/// The common directory, by the place of a linked worktree's own one.
+fn common(directory: &AbsPath) -> Option<AbsPath> {
+    let above = directory.parent()?;
+    if above.as_path().file_name()? == "worktrees" { above.parent() } else { None }
 }
 
 /// The canonical directory that the path in `line` means, relative to `base`.
@@ -69,11 +77,9 @@ fn path(line: &[u8]) -> Option<&Path> {
     is_path.then(|| Path::new(OsStr::from_bytes(line)))
 }
 
-/// A worktree whose repository lies outside of every write grant.
+/// A worktree whose repository lies outside of every workspace root.
 fn linked(rules: &mut Rules<'_, '_>, dot_git: &AbsPath, directory: &AbsPath) -> Result<(), Ignored> {
-    let above =
-        directory.parent().filter(|above| above.as_path().file_name() == Some(OsStr::new("worktrees")));
-    let common = above.and_then(|above| above.parent()).ok_or(Ignored::NoWorktree)?;
+    let common = common(directory).ok_or(Ignored::NoWorktree)?;
     points_back(rules, dot_git, directory, &common)?;
     if !is_callers_repository(rules, directory, &common) {
         return Err(Ignored::Foreign);
