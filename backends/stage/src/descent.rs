@@ -1,16 +1,42 @@
-//! The end of a supervisor's descent: everything that came of it is stopped first and killed then, so that nothing can
-//! fork its way out between the two.
+//! The end of what came of the program: everything is stopped first and killed then, so that nothing can fork its way
+//! out between the two.
 //!
 //! A fork(2) with a signal pending does not happen, so a process that was sent SIGSTOP has no new children; a round that
-//! finds nobody new has stopped all. What they orphan comes to the supervisor, which is their subreaper.
+//! finds nobody new has stopped all. What they orphan comes to the stage, which is their subreaper or process 1.
 
 use std::collections::BTreeSet;
 use std::thread::sleep;
 use std::time::Duration;
 
+use crate::plan::Role;
 use crate::{processes, sys};
 
-/// Returns when no descendant is left.
+/// How long a process that is ending anyway is not taken for a leftover.
+const ENDING: Duration = Duration::from_millis(5);
+
+/// Stops all and answers who is left, in order; nobody is known without `/proc`.
+pub(crate) fn leftovers(role: Role) -> Vec<i32> {
+    let list = || {
+        reap();
+        match role {
+            Role::Init => processes::others(),
+            Role::Supervisor => processes::descendants(),
+        }
+        .unwrap_or_default()
+    };
+    match role {
+        Role::Init => stop_namespace(),
+        Role::Supervisor => drop(stop()),
+    }
+    let left = list();
+    if left.is_empty() {
+        return left;
+    }
+    sleep(ENDING);
+    list()
+}
+
+/// For a supervisor: returns when no descendant is left. Process 1 need only exit.
 pub(crate) fn end() {
     loop {
         for pid in stop() {
@@ -23,17 +49,24 @@ pub(crate) fn end() {
     }
 }
 
+/// kill(2) with -1 is everybody but the caller, and outside a namespace of one's own that is the host.
+fn stop_namespace() {
+    if std::process::id() == 1 {
+        let _ = sys::kill(-1, libc::SIGSTOP);
+    }
+}
+
 fn stop() -> BTreeSet<i32> {
     let mut stopped = BTreeSet::new();
     loop {
-        let found = processes::descent().unwrap_or_default();
-        let new: Vec<_> = found.difference(&stopped).copied().collect();
-        if new.is_empty() {
-            return found;
-        }
-        for pid in new {
-            let _ = sys::kill(pid, libc::SIGSTOP);
-            stopped.insert(pid);
+        let known = stopped.len();
+        let found = processes::descent(|pid| {
+            if stopped.insert(pid) {
+                let _ = sys::kill(pid, libc::SIGSTOP);
+            }
+        });
+        if stopped.len() == known {
+            return found.unwrap_or_default();
         }
     }
 }

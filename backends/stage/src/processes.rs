@@ -16,11 +16,12 @@ pub(crate) fn others() -> Option<Vec<i32>> {
 
 /// Every live descendant of this process, in order.
 pub(crate) fn descendants() -> Option<Vec<i32>> {
-    Some(descent()?.into_iter().filter(|pid| is_alive(*pid)).collect())
+    Some(descent(drop)?.into_iter().filter(|pid| is_alive(*pid)).collect())
 }
 
-/// Every descendant of this process, the dead but not yet reaped among them.
-pub(crate) fn descent() -> Option<BTreeSet<i32>> {
+/// Every descendant of this process, the dead but not yet reaped among them; each is visited before its children are
+/// looked up.
+pub(crate) fn descent(mut visit: impl FnMut(i32)) -> Option<BTreeSet<i32>> {
     let own = own_pid();
     let parents = if Path::new("/proc/self/task").join(own.to_string()).join("children").exists() {
         None
@@ -31,6 +32,9 @@ pub(crate) fn descent() -> Option<BTreeSet<i32>> {
     let mut found = BTreeSet::new();
     let mut next = vec![own];
     while let Some(pid) = next.pop() {
+        if pid != own {
+            visit(pid);
+        }
         let children = parents.as_ref().map_or_else(|| children(pid), |parents| children_by(parents, pid));
         next.extend(children.into_iter().filter(|child| found.insert(*child)));
     }
@@ -115,12 +119,12 @@ mod tests {
     fn both_ways_to_the_descent_agree() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let pid = i32::try_from(child.id()).unwrap();
-        assert!(descent().unwrap().contains(&pid));
+        assert!(descent(drop).unwrap().contains(&pid));
         assert!(children_by(&parents().unwrap(), own_pid()).contains(&pid));
         assert_eq!(command(pid), b"sleep 60");
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(!descent().unwrap().contains(&pid));
+        assert!(!descent(drop).unwrap().contains(&pid));
     }
 
     proptest! {

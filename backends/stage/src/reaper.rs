@@ -16,7 +16,7 @@ use crate::program::{Program, Started};
 use crate::report::{Heard, Report};
 use crate::status::{Command, MAX_LEFTOVERS, MAX_RECORD, Record, Step};
 use crate::sys::Reaped;
-use crate::{capabilities, descriptors, exit, processes, session, sys};
+use crate::{capabilities, descent, descriptors, exit, processes, session, sys};
 
 /// How far the program has come.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -199,11 +199,7 @@ impl Reaper<'_> {
     }
 
     fn tell_leftovers(&self) {
-        let left = match self.role {
-            Role::Init => processes::others(),
-            Role::Supervisor => processes::descendants(),
-        };
-        let left = left.unwrap_or_default();
+        let left = descent::leftovers(self.role);
         for pid in left.iter().take(MAX_LEFTOVERS) {
             self.report.send(&Record::Leftover { pid: *pid, command: processes::command(*pid) });
         }

@@ -51,10 +51,18 @@ pub(crate) fn exit_now(code: u8) -> ! {
 }
 
 /// Every signal's disposition back to the default: an ignored one would stay ignored across execve(2).
+///
+/// By the bare system call, since the C library refuses the two or three signals that it keeps to itself.
 pub(crate) fn default_signals() {
-    for signal in 1..=64 {
-        // SAFETY: SIG_DFL installs no code. KILL, STOP and the C library's own answer EINVAL, which is right.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    // The kernel's `struct sigaction` is all zero for SIG_DFL, and nowhere larger than this.
+    let default = [0_u64; 20];
+    let previous: *mut u64 = std::ptr::null_mut();
+    for signal in 1..=64_i32 {
+        // SAFETY: the kernel reads one of its sigactions from a larger array; SIG_DFL installs no code. KILL and STOP
+        // answer EINVAL, which is right.
+        unsafe {
+            libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), previous, size_of::<u64>())
+        };
     }
 }
 
