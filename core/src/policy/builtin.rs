@@ -95,3 +95,41 @@ pub(super) fn hidden_path(entry: &str, view: &dyn View) -> Option<PathBuf> {
     };
     Some(base.join(below))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DOCUMENT: &str = include_str!("../../../docs/policy.md");
+
+    fn listed(title: &str) -> Vec<&'static str> {
+        let section = DOCUMENT.split_once(&format!("\n### {title}\n")).expect(title).1;
+        let lines = section.lines().take_while(|line| !line.starts_with('#'));
+        lines.filter_map(|line| line.strip_prefix("- `")?.strip_suffix('`')).collect()
+    }
+
+    #[test]
+    fn the_document_lists_exactly_the_sets() {
+        assert_eq!(listed("Hidden"), HIDE);
+        assert_eq!(listed("Protected at the top of each workspace root and repository"), PROTECT);
+        assert_eq!(listed("Protected in each git directory"), GIT);
+    }
+
+    #[cfg(feature = "schema")]
+    #[test]
+    fn the_document_names_every_key_of_the_schema() {
+        let schema = crate::policy::file::schema();
+        let tables = schema["$defs"].as_object().unwrap();
+        for (table, reference) in schema["properties"].as_object().unwrap() {
+            let definition = reference["$ref"].as_str().and_then(|name| tables.get(name.rsplit('/').next()?));
+            match definition.and_then(|definition| definition["properties"].as_object()) {
+                Some(keys) => {
+                    for key in keys.keys() {
+                        assert!(DOCUMENT.contains(&format!("`{table}.{key}`")), "{table}.{key}");
+                    }
+                }
+                None => assert!(DOCUMENT.contains(&format!("| `{table}` |")), "{table}"),
+            }
+        }
+    }
+}
