@@ -8,6 +8,7 @@
 )]
 
 mod fixture;
+mod host;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -255,6 +256,7 @@ fn the_stage_is_bound_where_its_own_place_is_out_of_view() {
     assert_eq!(lowered(&hidden).stage, Some(path("/dev/confine-stage")));
     let seen = fixture::plan(&[("/", Access::Read, Kind::Directory)]);
     assert_eq!(lowered(&seen).stage, None);
+    let seen = fixture::workspace().fs;
     let in_tmp = lower(&seen, Backdrop::Namespaces { stage: &path("/tmp/x/confine-stage"), tables: &[] });
     assert_eq!(in_tmp.stage, Some(path("/dev/confine-stage")));
 }
@@ -279,4 +281,19 @@ fn a_hidden_socket_is_a_loss_of_its_own() {
     assert_eq!(of("/home/u/.ssh"), Some(Effect::FsHide));
     assert_eq!(of("/home/u/ws/.envrc"), Some(Effect::FsCarveOut));
     assert_eq!(of("/home/u/ws/sub"), None);
+}
+
+#[test]
+fn the_built_in_policy_shows_what_it_says() {
+    let plan = host::built_in().fs;
+    let lowered = lowered(&plan);
+    for at in plan.entries.keys() {
+        assert_eq!(shown(&lowered, at), expected(&plan, at), "{at}");
+    }
+    for at in
+        ["/home/u/.ssh/id", "/home/u/ws/x", "/home/u/ws/.git/config", "/home/u/ws/.git/x", "/tmp/x", "/etc/x"]
+    {
+        assert_eq!(shown(&lowered, &path(at)), expected(&plan, &path(at)), "{at}");
+    }
+    assert_eq!(lowered.pins, [path("/home/u/ws/.git")]);
 }

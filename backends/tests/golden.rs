@@ -8,6 +8,7 @@
 )]
 
 mod fixture;
+mod host;
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -15,7 +16,7 @@ use std::path::PathBuf;
 
 use confine_backends::{Bwrap, Landlock};
 use confine_core::policy::fs::{Proc, Symlinks, Tmp};
-use confine_core::policy::{NetPlan, Policy};
+use confine_core::policy::{Access, Kind, NetPlan, Policy};
 use confine_core::{Backend, ConfinedArgv, Probe};
 
 /// How many values follow an option of bwrap or of the stage.
@@ -82,6 +83,7 @@ fn open_and_nested() -> Policy {
     policy.nested = true;
     policy.fs.proc = Proc::Host;
     policy.fs.tmp = Tmp::Host;
+    policy.fs.entries.extend(fixture::plan(&[("/tmp", Access::Write, Kind::Directory)]).entries);
     policy.fs.symlinks = Symlinks::Deny;
     policy.limits.cpu = Some(std::time::Duration::from_millis(1500));
     policy.limits.processes = Some(64);
@@ -133,4 +135,21 @@ fn landlock_with_a_minimal_root() {
     let mut policy = fixture::minimal();
     policy.accept_missing = "fs-metadata,net-unix-path,net-unix-path-new,proc-see,ipc-sysv".parse().unwrap();
     check("minimal", &Landlock, &policy, &fixture::probe());
+}
+
+#[test]
+fn bwrap_with_the_built_in_policy() {
+    check("built-in", &Bwrap, &host::built_in(), &fixture::probe());
+}
+
+#[test]
+fn landlock_with_the_built_in_policy_less_what_it_cannot_say() {
+    let mut policy = host::built_in();
+    let refusal = Landlock.confine(&fixture::argv(), &policy, &fixture::probe()).unwrap_err();
+    assert_eq!(
+        refusal.acceptable().to_string(),
+        "fs-hide,fs-metadata,fs-carve-out,net-unix-path,proc-see,ipc-sysv"
+    );
+    policy.accept_missing.extend(refusal.acceptable());
+    check("built-in", &Landlock, &policy, &fixture::probe());
 }

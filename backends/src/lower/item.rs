@@ -5,13 +5,13 @@ use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
 use confine_core::AbsPath;
-use confine_core::policy::fs::{Proc, Tmp};
+use confine_core::policy::fs::Proc;
 use confine_core::policy::{Access, FsPlan, Kind};
 
 /// What stands around the plan.
 #[derive(Clone, Copy, Debug)]
 pub enum Backdrop<'a> {
-    /// A mount view of its own: minimal `/dev`, `/proc`, `/run`, `/tmp`.
+    /// A mount view of its own, with a minimal `/dev` and a `/proc` that is read-only. `/tmp` and `/run` are the plan's.
     Namespaces {
         /// The stage on the host.
         stage: &'a AbsPath,
@@ -54,20 +54,12 @@ pub(super) fn items(plan: &FsPlan, backdrop: Backdrop<'_>) -> Items {
     items.extend(entries.map(|(path, entry)| (path.clone(), Item::Entry(entry.access, entry.kind))));
     match backdrop {
         Backdrop::Namespaces { stage, tables } => {
-            private_directories(plan, &mut items);
             pseudo_file_systems(plan, tables, &mut items);
             stage_in_view(stage, &mut items);
         }
         Backdrop::Host => host_nodes(&mut items),
     }
     items
-}
-
-fn private_directories(plan: &FsPlan, items: &mut Items) {
-    let tmp = (plan.tmp == Tmp::Private).then_some(("/tmp", Access::Scratch));
-    for (path, access) in [("/run", Access::Hide)].into_iter().chain(tmp) {
-        items.entry(fixed(path)).or_insert(Item::Entry(access, Kind::Directory));
-    }
 }
 
 fn pseudo_file_systems(plan: &FsPlan, tables: &[AbsPath], items: &mut Items) {
