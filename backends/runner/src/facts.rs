@@ -11,8 +11,8 @@ mod namespaces;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use confine_core::Probe;
-use confine_core::probe::{Arch, Unusable};
+use confine_core::probe::{Arch, KERNEL_TABLES, Unusable};
+use confine_core::{AbsPath, Probe};
 use nix::errno::Errno;
 use nix::unistd::Uid;
 
@@ -40,10 +40,16 @@ pub fn probe(find: &Find) -> Probe {
         user_namespaces: namespaces::here(),
         bwrap: find.bwrap(),
         stage: find.stage(),
+        kernel_tables: kernel_tables(),
         cgroup: cgroup::delegated(),
         launches: BTreeMap::new(),
         kernel,
     }
+}
+
+fn kernel_tables() -> Vec<AbsPath> {
+    let paths = KERNEL_TABLES.iter().filter_map(|path| AbsPath::new(path).ok());
+    paths.filter(|path| path.as_path().symlink_metadata().is_ok()).collect()
 }
 
 /// The kernel's name of a machine, where confine has its table of system calls. A 32-bit confine has none, whatever

@@ -69,7 +69,8 @@ impl PoliciesError {
     pub fn help(&self) -> Option<String> {
         match self {
             Self::Unknown(_) => Some(
-                "use `read-only`, `workspace-write`, or a file: a word with `/`, `.toml` or `.json`".to_owned(),
+                "use `read-only`, `workspace-write`, or a file: a word with `/`, `.toml` or `.json`"
+                    .to_owned(),
             ),
             Self::Unreadable { .. } | Self::TooLarge { .. } => None,
             Self::Special(_) => Some("put the policy itself there, not a link to it".to_owned()),

@@ -1,0 +1,115 @@
+//! What is owed in and about git repositories.
+
+use super::*;
+
+fn status(bench: &Bench) -> String {
+    let mut git = std::process::Command::new("git");
+    git.args(["status", "--porcelain"]).current_dir(bench.ws("")).env("GIT_CONFIG_GLOBAL", "/dev/null");
+    let output = git.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn placeholders_stand_during_the_run_do_not_show_and_go_after_it() {
+    let bench = Bench::git();
+    let policy = bench.policy("");
+    let names: Vec<AbsPath> = policy.fs.placeholders.keys().cloned().collect();
+    assert!(
+        names.contains(&bench.ws(".git/hooks")) && names.contains(&bench.ws(".git/commondir")),
+        "{names:?}"
+    );
+    let guard = bench.begin(&policy, "r1");
+    assert!(names.iter().all(exists));
+    assert_eq!(std::fs::read_to_string(bench.ws(".git/commondir")).unwrap(), ".\n");
+    assert_eq!(status(&bench), "");
+    let after = guard.finish();
+    assert!(after.violations.is_empty(), "{:?}", after.violations);
+    assert!(!names.iter().any(exists));
+    assert_eq!(status(&bench), "");
+}
+
+#[test]
+fn what_took_the_place_of_a_placeholder_is_moved_away() {
+    let bench = Bench::git();
+    let guard = bench.begin(&bench.policy(""), "r1");
+    write(&bench.ws(".git/hooks/pre-commit"), "evil");
+    std::fs::remove_file(bench.ws(".git/commondir")).unwrap();
+    write(&bench.ws(".git/commondir"), "../evil\n");
+    let after = guard.finish();
+    assert_eq!(after.violations, [appeared(&bench.ws(".git/hooks")), appeared(&bench.ws(".git/commondir"))]);
+    assert!(!exists(&bench.ws(".git/hooks")) && !exists(&bench.ws(".git/commondir")));
+}
+
+#[test]
+fn a_directory_made_for_another_placeholder_stays_if_git_used_it() {
+    let bench = Bench::git();
+    let guard = bench.begin(&bench.policy(""), "r1");
+    write(&bench.ws(".git/info/exclude"), "*.o\n");
+    let after = guard.finish();
+    assert!(after.violations.is_empty(), "{:?}", after.violations);
+    assert!(exists(&bench.ws(".git/info/exclude")) && !exists(&bench.ws(".git/info/attributes")));
+}
+
+#[test]
+fn a_repository_made_by_the_run_is_reported_and_stays() {
+    let bench = Bench::new();
+    let policy = bench.policy("");
+    let guard = bench.begin(&policy, "r1");
+    git_init(&bench.ws(""));
+    let after = guard.finish();
+    assert_eq!(after.new_repositories, [bench.ws(".git")]);
+    assert!(after.violations.is_empty() && exists(&bench.ws(".git/HEAD")));
+}
+
+#[test]
+fn a_link_or_a_pointer_file_called_git_is_no_new_repository() {
+    let plants: [fn(&AbsPath); 2] =
+        [|path| symlink("/etc", path).unwrap(), |path| write(path, "gitdir: /nonexistent\n")];
+    for plant in plants {
+        let bench = Bench::new();
+        let guard = bench.begin(&bench.policy(""), "r1");
+        plant(&bench.ws(".git"));
+        let after = guard.finish();
+        assert_eq!(after.violations, [appeared(&bench.ws(".git"))]);
+        assert!(after.new_repositories.is_empty() && !exists(&bench.ws(".git")));
+    }
+}
+
+#[test]
+fn a_planted_rebase_that_runs_commands_is_moved_away() {
+    let bench = Bench::git();
+    let guard = bench.begin(&bench.policy(""), "r1");
+    let todo = bench.ws(".git/rebase-merge/git-rebase-todo");
+    write(&todo, "pick 1 a\n x touch evil\n");
+    let after = guard.finish();
+    assert_eq!(after.violations, [Violation::GitTodo { path: todo.clone() }]);
+    assert!(!exists(&todo) && exists(&bench.ws(".git/rebase-merge")));
+}
+
+#[test]
+fn a_rebase_in_a_worktree_or_behind_a_link_is_found() {
+    let bench = Bench::git();
+    write(&bench.ws("evil/git-rebase-todo"), "exec true\n");
+    let guard = bench.begin(&bench.policy(""), "r1");
+    symlink(bench.ws("evil"), bench.ws(".git/rebase-merge")).unwrap();
+    write(&bench.ws(".git/worktrees/w/rebase-merge/git-rebase-todo"), "exec true\n");
+    let after = guard.finish();
+    assert_eq!(after.violations.len(), 2, "{:?}", after.violations);
+    assert!(!exists(&bench.ws(".git/rebase-merge")) && exists(&bench.ws("evil/git-rebase-todo")));
+}
+
+#[test]
+fn the_users_own_unchanged_or_harmless_operation_stays() {
+    let bench = Bench::git();
+    let todo = bench.ws(".git/rebase-merge/git-rebase-todo");
+    write(&todo, "exec make\n");
+    let after = bench.begin(&bench.policy(""), "r1").finish();
+    assert!(after.violations.is_empty() && exists(&todo), "unchanged");
+    let guard = bench.begin(&bench.policy(""), "r2");
+    write(&todo, "pick 1 a\n");
+    assert!(guard.finish().violations.is_empty() && exists(&todo), "changed, but runs nothing");
+    let guard = bench.begin(&bench.policy(""), "r3");
+    write(&todo, "exec evil\n");
+    assert_eq!(guard.finish().violations.len(), 1, "changed, and runs commands");
+}

@@ -1,0 +1,80 @@
+//! Two runs in one repository.
+
+use super::*;
+
+#[test]
+fn the_last_of_two_runs_removes_the_placeholders_they_share() {
+    let bench = Bench::git();
+    let first = bench.begin(&bench.policy(""), "r1");
+    let hooks = bench.ws(".git/hooks");
+    let second_policy = bench.policy("");
+    assert!(!second_policy.fs.placeholders.contains_key(&hooks), "it takes the placeholder for real");
+    let second = bench.begin(&second_policy, "r2");
+    assert!(first.finish().violations.is_empty());
+    assert!(exists(&hooks) && exists(&bench.ws(".git/info/attributes")), "the second stands on them");
+    assert!(second.finish().violations.is_empty());
+    assert!(!exists(&hooks) && !exists(&bench.ws(".git/info")) && !exists(&bench.ws(".git/commondir")));
+}
+
+#[test]
+fn the_first_may_also_be_the_last() {
+    let bench = Bench::git();
+    let first = bench.begin(&bench.policy(""), "r1");
+    let second = bench.begin(&bench.policy(""), "r2");
+    drop(second);
+    assert!(exists(&bench.ws(".git/hooks")));
+    drop(first);
+    assert!(!exists(&bench.ws(".git/hooks")) && bench.journal().is_empty());
+}
+
+#[test]
+fn a_placeholder_that_goes_between_the_look_and_the_start_is_made_again() {
+    let bench = Bench::git();
+    std::fs::create_dir(bench.ws(".git/info")).unwrap();
+    let first = bench.begin(&bench.policy(""), "r1");
+    let policy = bench.policy("");
+    assert!(policy.fs.entries.contains_key(&bench.ws(".git/commondir")));
+    first.finish();
+    assert!(!exists(&bench.ws(".git/commondir")));
+    let second = bench.begin(&policy, "r2");
+    assert!(exists(&bench.ws(".git/commondir")) && exists(&bench.ws(".git/hooks")));
+    assert!(second.finish().violations.is_empty());
+    assert!(!exists(&bench.ws(".git/commondir")));
+}
+
+#[test]
+fn two_runs_with_the_same_fresh_policy_share_what_only_one_can_make() {
+    let bench = Bench::git();
+    let policy = bench.policy("");
+    let first = bench.begin(&policy, "r1");
+    let second = bench.begin(&policy, "r2");
+    first.finish();
+    assert!(policy.fs.placeholders.keys().all(exists));
+    assert!(second.finish().violations.is_empty());
+    assert!(!policy.fs.placeholders.keys().any(exists));
+}
+
+#[test]
+fn many_runs_at_once_leave_nothing() {
+    let bench = Bench::git();
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let bench = &bench;
+            scope.spawn(move || {
+                for number in 0..10 {
+                    let policy = bench.policy("");
+                    // The look may be outrun; a refusal by name is right then.
+                    if let Ok(guard) = Guard::begin(&policy, &format!("t{thread}-{number}"), &bench.places) {
+                        assert!(guard.finish().violations.is_empty());
+                    }
+                }
+            });
+        }
+    });
+    let left: Vec<_> = [".git/hooks", ".git/info", ".git/commondir", ".git/config.worktree"]
+        .into_iter()
+        .filter(|name| exists(&bench.ws(name)))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+    assert!(bench.journal().is_empty() && bench.records().is_empty());
+}
