@@ -15,7 +15,7 @@ use crate::report::Report;
 use crate::scratch::Scratch;
 use crate::session::{self, Side};
 use crate::status::Step;
-use crate::{descent, descriptors, exit, sys, terminal, view};
+use crate::{descent, descriptors, exit, processes, sys, terminal, view};
 
 /// The whole binary: reads the process's own words, and answers its exit code.
 pub fn run() -> ExitCode {
@@ -77,9 +77,14 @@ fn open_descriptors(plan: &Plan, report: &Report) -> Result<Option<OwnedFd>, Fai
     Ok(stderr)
 }
 
-/// Only process 1 takes its namespace with it, so nobody else may act as it.
+/// Only process 1 takes its namespace with it, so nobody else may act as it; a supervisor that cannot see its descent
+/// could not end it.
 fn take_role(role: Role) -> Result<Side, Failure> {
     match role {
+        Role::Supervisor if !processes::are_visible() => Err(Failure::words(
+            Step::Process,
+            "no `/proc` of this namespace, where a supervisor sees its descent",
+        )),
         Role::Supervisor => session::begin(),
         Role::Init if getpid().as_raw() == 1 => Ok(Side::Supervisor(None)),
         Role::Init => Err(Failure::words(Step::Process, "not process 1 of a namespace")),

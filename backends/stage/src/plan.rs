@@ -80,7 +80,7 @@ pub struct Plan {
     pub control: Option<i32>,
     /// `--stderr FD`: the program's standard error is this descriptor; until the program starts, descriptor 2 is a pipe
     /// of the runner's, so that the launcher's words and the program's can never be taken for each other. The program
-    /// gets FD duplicated onto 2; process 1 keeps the pipe. Checked like 0 to 2.
+    /// gets FD duplicated onto 2, after the terminal where there is one; process 1 keeps the pipe. Checked like 0 to 2.
     pub stderr: Option<i32>,
     /// `--landlock FS NET SCOPED` and `--rule ACCESS PATH`, numbers in hexadecimal with `0x`.
     pub landlock: Option<Ruleset>,
@@ -89,10 +89,11 @@ pub struct Plan {
     /// `--rlimit NAME VALUE`: cpu, file-size, open-files, processes.
     pub rlimits: Vec<(Resource, u64)>,
     /// `--scratch ACCESS PREFIX`: make a private directory (0700) by mkdtemp(3) with this prefix, give it to the program as
-    /// `TMPDIR` with a write rule of `access`, and remove it at the end. Only for a supervisor.
+    /// `TMPDIR` with a rule of `access`, and remove it at the end. Only for a supervisor.
     pub scratch: Option<Rule>,
-    /// `--stdio-access FILE_ACCESS`: add a rule with these bits for each of descriptors 0 to 2 that is a terminal, a
-    /// pipe or a file opened for writing (so that `/dev/stdout` works) and is not covered. Only with Landlock.
+    /// `--stdio-access FILE_ACCESS`: add a rule with these bits for each of descriptors 0 to 2 that is a terminal, or a
+    /// device, a named pipe or a file opened for writing (so that `/dev/stdout` works). Unnamed pipes and sockets are
+    /// outside what Landlock governs. No effect without Landlock.
     pub stdio_access: Option<u64>,
     /// `--tty ROWS COLUMNS`: run the program on a pseudo-terminal from `/dev/ptmx`, and pass the master out.
     pub tty: Option<TerminalSize>,

@@ -7,10 +7,15 @@ use std::path::Path;
 
 use crate::status::MAX_COMMAND;
 
+/// Whether `/proc` is mounted and of this process's own pid namespace: another's would name strangers.
+pub(crate) fn are_visible() -> bool {
+    fs::read_link("/proc/self").is_ok_and(|name| name.as_os_str() == own_pid().to_string().as_str())
+}
+
 /// Every live process but this one, in order; for process 1.
 pub(crate) fn others() -> Option<Vec<i32>> {
     let own = own_pid();
-    let all = numbers(Path::new("/proc"))?;
+    let all = are_visible().then(|| numbers(Path::new("/proc")))??;
     Some(all.into_iter().filter(|pid| *pid != own && is_alive(*pid)).collect())
 }
 

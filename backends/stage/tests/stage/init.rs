@@ -34,3 +34,22 @@ fn orphans_are_reaped_while_the_program_runs() {
     assert_eq!(records.last(), Some(&Record::Done { leftovers: 0 }));
     assert!(output.stdout.is_empty(), "{output:?}");
 }
+
+#[test]
+fn a_proc_of_another_namespace_names_no_strangers() {
+    let Some(mut launch) = init() else { return };
+    launch.wrapper.extend(["--ro-bind", "/proc", "/proc"]);
+    let (records, output) = launch.records(&["sh", "-c", "sleep 60 & exit 2"]);
+    assert_eq!(records.last(), Some(&Record::Done { leftovers: 0 }), "{output:?}");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn a_supervisor_that_cannot_see_its_descent_refuses() {
+    let Some(mut launch) = init() else { return };
+    launch.plan.role = confine_stage::Role::Supervisor;
+    launch.wrapper.extend(["--tmpfs", "/proc"]);
+    let output = launch.output(&["true"]);
+    assert_eq!(output.status.code(), Some(125), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("`/proc`"));
+}
