@@ -6,6 +6,7 @@ use std::io::Write as _;
 
 use confine_core::outcome::exit;
 use confine_core::{LaunchFault, LaunchStage, Text};
+use nix::errno::Errno;
 
 /// What every command answers: an exit code, or why it cannot answer (125).
 pub(crate) type Answer = Result<u8, LaunchFault>;
@@ -20,7 +21,14 @@ pub(crate) fn usage(text: impl Into<String>, help: impl Into<String>) -> LaunchF
 
 /// A system call failed on the way.
 pub(crate) fn system(stage: LaunchStage, doing: &str, error: &std::io::Error) -> LaunchFault {
-    LaunchFault { errno: error.raw_os_error(), ..LaunchFault::new(stage, format!("{doing}: {error}")) }
+    let text = format!("{doing}: {}", cause(error));
+    LaunchFault { errno: error.raw_os_error(), ..LaunchFault::new(stage, text) }
+}
+
+/// An error of the system in the system's words, without its number.
+pub(crate) fn cause(error: &std::io::Error) -> String {
+    let errno = error.raw_os_error().map(Errno::from_raw);
+    errno.map_or_else(|| error.to_string(), |errno| errno.desc().to_lowercase())
 }
 
 /// Prints a fault.

@@ -62,14 +62,14 @@ impl Attempt {
     /// Launches the backend, whatever it cannot enforce here; its sandbox must stand and forbid the write.
     pub(super) fn launch(&self, confine: &Confine, id: BackendId) -> Result<(), Unusable> {
         let marker = self.workspace.as_path().join(format!("written-through-{id}"));
-        let is_bwrap = id.as_str() == "bwrap";
+        let asked = (id.as_str() == "bwrap").then(|| confine.probe());
         let words = ["/bin/sh".as_ref(), "-c".as_ref(), SCRIPT.as_ref(), "sh".as_ref(), marker.as_os_str()];
         let command = confine.command(words).cwd(self.workspace.clone()).policy(&self.read_only).backend(id);
-        let report = wait(command.stdin(Stdio::Null)).map_err(|fault| match is_bwrap {
-            true => version::noted(fault, confine.probe()),
-            false => fault,
-        })?;
-        judged(&report, &marker)
+        let report = wait(command.stdin(Stdio::Null))?;
+        judged(&report, &marker).map_err(|unusable| match asked {
+            Some(facts) => version::noted(unusable, facts),
+            None => unusable,
+        })
     }
 }
 

@@ -97,7 +97,13 @@ fn row(text: &mut String, found: &Found, effect: Effect, colour: Colour) {
 }
 
 fn width(backend: &Backend) -> usize {
-    backend.effects.values().map(|governed| cell(governed).len()).max().unwrap_or_default()
+    backend
+        .effects
+        .values()
+        .map(|governed| cell(governed).len())
+        .max()
+        .unwrap_or_default()
+        .max(backend.id.as_str().len())
 }
 
 fn cell(governed: &Governed) -> String {

@@ -1,5 +1,7 @@
 //! What a person needs to know after a run; nothing where it passed.
 
+use std::io;
+
 use confine_core::outcome::Lookup;
 use confine_core::report::{Quarantined, Violation};
 use confine_core::{LimitKind, Outcome, Report, Verdict};
@@ -10,7 +12,8 @@ use crate::fault;
 pub(super) fn say(report: &Report, outcome: &Outcome) {
     found(&report.violations, &report.quarantined);
     end(outcome);
-    if report.verdict == Verdict::Failed && report.environment.dropped > 0 {
+    let ran = matches!(outcome, Outcome::Exited { .. } | Outcome::Signaled { .. });
+    if ran && report.verdict == Verdict::Failed && report.environment.dropped > 0 {
         environment(report.environment.dropped);
     }
 }
@@ -52,8 +55,7 @@ fn end(outcome: &Outcome) {
 
 fn environment(dropped: usize) {
     let variables = if dropped == 1 { "variable" } else { "variables" };
-    fault::line(&format!("{dropped} {variables} removed by policy"));
-    fault::help_line("if the command needs one of them: `--env NAME` lets it pass");
+    fault::line(&format!("{dropped} {variables} removed by policy; `--env NAME` lets one pass"));
 }
 
 fn sentence(violation: &Violation) -> String {
@@ -80,10 +82,10 @@ fn sentence(violation: &Violation) -> String {
 }
 
 fn exec_cause(lookup: Lookup, errno: i32) -> String {
-    let cause = std::io::Error::from_raw_os_error(errno);
+    let cause = fault::cause(&io::Error::from_raw_os_error(errno));
     match lookup {
         Lookup::NotFound => format!("not found in the sandbox ({cause})"),
-        Lookup::Found => format!("{cause}"),
+        Lookup::Found => cause,
     }
 }
 

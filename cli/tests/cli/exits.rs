@@ -17,6 +17,16 @@ pub(crate) fn needs_a_sandbox(test: &str) -> bool {
     false
 }
 
+/// Whether root runs the test; the kept tables are root's.
+pub(crate) fn needs_root(test: &str) -> bool {
+    let root = std::fs::metadata("/proc/self")
+        .is_ok_and(|metadata| std::os::unix::fs::MetadataExt::uid(&metadata) == 0);
+    if !root {
+        eprintln!("SKIP {test}: needs root");
+    }
+    root
+}
+
 fn scene() -> tempfile::TempDir {
     tempfile::Builder::new().prefix("confine-cli-").tempdir_in("/var/tmp").unwrap()
 }

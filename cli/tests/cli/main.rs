@@ -1,8 +1,15 @@
 //! Tests of the built `confine` binary, as root or as whoever runs them.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "functions of tests, outside the test functions"
+)]
 
 mod call;
 mod exits;
 mod generated;
 mod policy;
+mod probe;
 mod report;
 mod usage;
