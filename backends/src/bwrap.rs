@@ -19,7 +19,7 @@ use confine_stage::plan::{Plan, Role};
 use crate::balance::Offer;
 use crate::governance::{Need, SHARED, answers};
 use crate::landlock::rights;
-use crate::launch::{self, Network};
+use crate::launch::{self, Network, Settled};
 use crate::lower::{Backdrop, Lowered, lower};
 use crate::seccomp;
 
@@ -64,19 +64,9 @@ impl Backend for Bwrap {
         let lowered = lower(&policy.fs, Backdrop::Namespaces { stage: &stage, tables });
         bounded(self.id(), &lowered)?;
         let plan = plan(argv, policy, probe, &lowered);
-        let layers = launch::layers(
-            policy,
-            probe,
-            &[Layer::Namespace, Layer::Mount],
-            plan.landlock.is_some(),
-            !plan.seccomp.is_empty(),
-        );
+        let layers = [Layer::Namespace, Layer::Mount].into_iter().chain(launch::plan_layers(&plan)).collect();
         let launch = Launch {
-            wrapper: Some(Wrapper {
-                program,
-                options: options::options(policy, &lowered),
-                alone: vec!["--die-with-parent".into()],
-            }),
+            wrapper: Some(wrapper(program, policy, &lowered)),
             stage_inside: lowered.stage.unwrap_or_else(|| stage.clone()),
             stage,
             plan: plan.encode(),
@@ -84,20 +74,15 @@ impl Backend for Bwrap {
             // The stage goes to the program's directory itself, in its own view.
             cwd: AbsPath::root(),
         };
-        Ok(ConfinedArgv {
-            env: launch::environment(policy, &self.id()),
-            backend: self.id(),
-            policy: policy.id.clone(),
-            plan: launch::digest(&launch),
-            layers,
-            runner_only: launch::runner_only(policy, probe, &missing),
-            missing,
-            pins: lowered.pins,
-            runner_failure: runner_failure(),
-            accepted: policy.accept_missing.clone(),
-            launch,
-        })
+        let runner_failure = runner_failure();
+        let settled =
+            Settled { backend: self.id(), launch, layers, missing, pins: lowered.pins, runner_failure };
+        Ok(settled.confined(policy, probe))
     }
+}
+
+fn wrapper(program: AbsPath, policy: &Policy, lowered: &Lowered) -> Wrapper {
+    Wrapper { program, options: options::options(policy, lowered), alone: vec!["--die-with-parent".into()] }
 }
 
 /// For this policy: without a network namespace only Landlock governs abstract sockets, and placeholders stand where

@@ -20,7 +20,7 @@ use confine_stage::plan::{Plan, Role, Rule};
 
 use crate::balance::Offer;
 use crate::governance::{SHARED, answers};
-use crate::launch::{self, Network};
+use crate::launch::{self, Network, Settled};
 use crate::lower::{Backdrop, Lowered, fixed, lower};
 use crate::seccomp::{self, Isolation};
 
@@ -67,7 +67,7 @@ impl Backend for Landlock {
         let governed = refined(self.governs(probe), policy, abi);
         let missing = Offer { backend: self.id(), governed, gaps: gaps(&lowered) }.settle(policy)?;
         let plan = plan(argv, policy, probe, &lowered, abi);
-        let layers = launch::layers(policy, probe, &[], plan.landlock.is_some(), !plan.seccomp.is_empty());
+        let layers = launch::plan_layers(&plan).collect();
         let launch = Launch {
             wrapper: None,
             stage_inside: stage.clone(),
@@ -77,24 +77,19 @@ impl Backend for Landlock {
             // The stage goes to the program's directory itself.
             cwd: AbsPath::root(),
         };
-        Ok(ConfinedArgv {
-            env: launch::environment(policy, &self.id()),
-            backend: self.id(),
-            policy: policy.id.clone(),
-            plan: launch::digest(&launch),
-            layers,
-            runner_only: launch::runner_only(policy, probe, &missing),
-            missing,
-            // A pin is a mount.
-            pins: Vec::new(),
-            runner_failure: RunnerFailure {
-                exit_codes: vec![125],
-                prefixes: vec![confine_stage::MESSAGE_PREFIX.into()],
-                informational: Vec::new(),
-            },
-            accepted: policy.accept_missing.clone(),
-            launch,
-        })
+        // A pin is a mount, so there is none.
+        let pins = Vec::new();
+        let runner_failure = runner_failure();
+        let settled = Settled { backend: self.id(), launch, layers, missing, pins, runner_failure };
+        Ok(settled.confined(policy, probe))
+    }
+}
+
+fn runner_failure() -> RunnerFailure {
+    RunnerFailure {
+        exit_codes: vec![125],
+        prefixes: vec![confine_stage::MESSAGE_PREFIX.into()],
+        informational: Vec::new(),
     }
 }
 

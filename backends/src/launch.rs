@@ -6,20 +6,59 @@ use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::time::Duration;
 
-use confine_core::backend::PlanDigest;
+use confine_core::backend::{PlanDigest, RunnerFailure};
 use confine_core::policy::fs::MissingProtected;
 use confine_core::policy::{EnvPlan, Policy};
 use confine_core::probe::Unusable;
-use confine_core::{AbsPath, BackendId, ConfineError, Effect, Launch, Layer, Loss, Probe, Reason, Text};
+use confine_core::{
+    AbsPath, BackendId, ConfineError, ConfinedArgv, Effect, Launch, Layer, Loss, Probe, Reason, Text,
+};
 use confine_stage::Ruleset;
-use confine_stage::plan::{Resource, Rule};
+use confine_stage::plan::{Plan, Resource, Rule};
 use sha2::{Digest as _, Sha256};
 
 use crate::landlock::rights;
 use crate::lower::Lowered;
 
+/// What a backend has settled about one launch.
+pub(crate) struct Settled {
+    pub(crate) backend: BackendId,
+    pub(crate) launch: Launch,
+    /// Layers of the backend's own, beside those that every launch has.
+    pub(crate) layers: Vec<Layer>,
+    pub(crate) missing: Vec<Loss>,
+    pub(crate) pins: Vec<AbsPath>,
+    pub(crate) runner_failure: RunnerFailure,
+}
+
+impl Settled {
+    /// With everything that is the same for every backend.
+    pub(crate) fn confined(self, policy: &Policy, probe: &Probe) -> ConfinedArgv {
+        ConfinedArgv {
+            env: environment(policy, &self.backend),
+            backend: self.backend,
+            policy: policy.id.clone(),
+            plan: digest(&self.launch),
+            layers: layers(policy, probe, self.layers),
+            runner_only: runner_only(policy, probe, &self.missing),
+            missing: self.missing,
+            pins: self.pins,
+            runner_failure: self.runner_failure,
+            accepted: policy.accept_missing.clone(),
+            launch: self.launch,
+        }
+    }
+}
+
+/// The layers that the plan itself stands for.
+pub(crate) fn plan_layers(plan: &Plan) -> impl Iterator<Item = Layer> {
+    let landlock = plan.landlock.is_some().then_some(Layer::Landlock);
+    let seccomp = (!plan.seccomp.is_empty()).then_some(Layer::Seccomp);
+    landlock.into_iter().chain(seccomp)
+}
+
 /// The policy's environment with confine's markers. They are a hint to the program, not a proof.
-pub(crate) fn environment(policy: &Policy, backend: &BackendId) -> EnvPlan {
+fn environment(policy: &Policy, backend: &BackendId) -> EnvPlan {
     let mut env = policy.env.clone();
     let markers = [
         ("CONFINE", "1"),
@@ -89,7 +128,7 @@ pub(crate) fn withheld(policy: &Policy) -> u64 {
 }
 
 /// The digest of what a launch enforces: the wrapper's options and the stage's plan, without the command.
-pub(crate) fn digest(launch: &Launch) -> PlanDigest {
+fn digest(launch: &Launch) -> PlanDigest {
     let mut hash = Sha256::new();
     let mut feed = |word: &OsStr| {
         hash.update(word.as_bytes());
@@ -119,15 +158,9 @@ pub(crate) fn protected_names(policy: &Policy) -> Result<(), ConfineError> {
 }
 
 /// The layers, in the order of the closed list.
-pub(crate) fn layers(
-    policy: &Policy,
-    probe: &Probe,
-    of_backend: &[Layer],
-    ruleset: bool,
-    filter: bool,
-) -> Vec<Layer> {
+fn layers(policy: &Policy, probe: &Probe, of_backend: Vec<Layer>) -> Vec<Layer> {
     let limits = &policy.limits;
-    let mut layers: BTreeSet<Layer> = of_backend.iter().copied().collect();
+    let mut layers: BTreeSet<Layer> = of_backend.into_iter().collect();
     layers.extend([
         Layer::Capabilities,
         Layer::NoNewPrivs,
@@ -139,8 +172,6 @@ pub(crate) fn layers(
     let counted = limits.memory.is_some() || limits.processes.is_some();
     let sampled = limits.memory.is_some() && probe.cgroup.is_none();
     let conditional = [
-        (ruleset, Layer::Landlock),
-        (filter, Layer::Seccomp),
         (!rlimits(policy, probe).is_empty(), Layer::Rlimit),
         (counted && probe.cgroup.is_some(), Layer::Cgroup),
         (limits.time.is_some() || sampled, Layer::Runner),
@@ -150,7 +181,7 @@ pub(crate) fn layers(
 }
 
 /// What only a runner does, less what is missing anyway.
-pub(crate) fn runner_only(policy: &Policy, probe: &Probe, missing: &[Loss]) -> Vec<Loss> {
+fn runner_only(policy: &Policy, probe: &Probe, missing: &[Loss]) -> Vec<Loss> {
     let needs = policy.needs();
     let by_cgroup = probe.cgroup.is_some();
     ONLY_BY_A_RUNNER

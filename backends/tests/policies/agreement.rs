@@ -1,25 +1,16 @@
 //! What the mounts show and what the rules allow, by interpreters of their own, against `FsPlan::access_at`.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::as_conversions,
-    reason = "functions of tests, outside the test functions"
-)]
 
-mod fixture;
-mod host;
-
+use crate::{fixture, host};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use crate::fixture::path;
 use confine_backends::landlock::rights;
 use confine_backends::lower::{Backdrop, Lowered, Operation, lower};
 use confine_backends::{Showing, row};
 use confine_core::policy::fs::{Placeholder, Tmp};
 use confine_core::policy::{Access, FsPlan, Kind};
 use confine_core::{AbsPath, Effect};
-use fixture::path;
 use proptest::prelude::*;
 
 /// bwrap: operations are done in order, a later one covers what an earlier one showed; a bind shows the host's.

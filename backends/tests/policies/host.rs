@@ -1,5 +1,4 @@
 //! A host in memory, and the built-in policy resolved on it.
-#![allow(clippy::unwrap_used, reason = "functions of tests, outside the test functions")]
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -1,23 +1,15 @@
 //! Old kernels and missing parts, by value: what is answered, and what is refused by name.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::as_conversions,
-    reason = "functions of tests, outside the test functions"
-)]
 
-mod fixture;
-
+use crate::fixture;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use crate::fixture::{argv, path, probe, workspace};
 use confine_backends::{Bwrap, Landlock, Refusals, Registry};
 use confine_core::policy::fs::MissingProtected;
 use confine_core::policy::{Access, Kind, NetPlan};
 use confine_core::probe::Unusable;
 use confine_core::{Backend, ConfineError, ConfinedArgv, Effect, Effects, Layer, NeedsRunner, Policy, Probe};
-use fixture::{argv, path, probe, workspace};
 
 fn backends() -> [&'static dyn Backend; 2] {
     [&Bwrap, &Landlock]

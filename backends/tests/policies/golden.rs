@@ -1,15 +1,6 @@
 //! What is launched, as text: one file a backend and policy, reviewed like code. `CONFINE_GOLDEN=write` writes them.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::as_conversions,
-    reason = "functions of tests, outside the test functions"
-)]
 
-mod fixture;
-mod host;
-
+use crate::{fixture, host};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::PathBuf;
