@@ -21,6 +21,7 @@ use crate::events::{Announcer, Event};
 use crate::fault;
 use crate::guard::Aftermath;
 use crate::order::Order;
+use crate::relay::Phase;
 use crate::spawn::{PATIENCE, Process, Spawner};
 use crate::story::{Stop, Story, Turn};
 use crate::stream::Streams;
@@ -54,7 +55,7 @@ pub(crate) struct Start {
     /// Where the terminal's master goes.
     pub(crate) terminal: Option<oneshot::Sender<OwnedFd>>,
     /// Lives as long as there is a run.
-    pub(crate) spawner: Arc<Spawner>,
+    pub(crate) _spawner: Arc<Spawner>,
     /// When the spawn began.
     pub(crate) clock: Instant,
 }
@@ -64,7 +65,7 @@ pub(crate) struct Course {
     start: Start,
     ended: AsyncFd<Arc<OwnedFd>>,
     relays: JoinSet<()>,
-    dead: watch::Sender<bool>,
+    phase: watch::Sender<Phase>,
     story: Story,
     violations: Vec<Violation>,
     /// The time limit, then the end of the grace after it.
@@ -86,17 +87,17 @@ impl Course {
     /// When the wrapper's end cannot be watched.
     pub(crate) fn begin(mut start: Start) -> io::Result<Self> {
         let ended = start.process.watch()?;
-        let (dead, alive) = watch::channel(false);
+        let (phase, progress) = watch::channel(Phase::Launch);
         let mut relays = JoinSet::new();
         for relay in start.streams.relays.drain(..) {
-            relays.spawn(relay.run(alive.clone()));
+            relays.spawn(relay.run(progress.clone()));
         }
         let deadline = start.limits.time.map(|time| start.clock + time);
         Ok(Self {
             start,
             ended,
             relays,
-            dead,
+            phase,
             story: Story::default(),
             violations: Vec::new(),
             deadline,
@@ -142,6 +143,7 @@ impl Course {
             Turn::Started(pid) => {
                 self.story.usage.launch_us = micros(self.start.clock.elapsed());
                 self.start.announcer.say(Event::Started { pid });
+                self.phase.send_replace(Phase::Running);
                 Next::Continue
             }
             Turn::Over => {
@@ -202,7 +204,7 @@ impl Course {
             let _ = timeout(PATIENCE, self.ended.readable()).await;
         }
         self.start.process.reap();
-        self.dead.send_replace(true);
+        self.phase.send_replace(Phase::Dead);
         self.start.announcer.release();
     }
 

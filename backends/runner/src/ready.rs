@@ -63,7 +63,7 @@ impl Ready {
             announcer,
             orders: wishes,
             terminal: sender,
-            spawner: shared.spawner.clone(),
+            _spawner: shared.spawner.clone(),
             clock,
         };
         let course = Course::begin(start).map_err(|error| unopened(&error))?;

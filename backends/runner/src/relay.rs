@@ -52,6 +52,17 @@ pub(crate) struct Targets {
     pub(crate) sink: Option<Sink>,
 }
 
+/// How far a run is, for its relays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// The program has not started.
+    Launch,
+    /// It has.
+    Running,
+    /// The whole tree is gone.
+    Dead,
+}
+
 /// A pipe whose other end is the program's.
 pub(crate) struct Relay {
     source: AsyncFd<Arc<OwnedFd>>,
@@ -70,12 +81,16 @@ impl Relay {
         Ok((Self { source: spawn::watched(Arc::new(ours))?, targets }, theirs))
     }
 
-    /// Until the end of file; once the tree is `dead`, until there is nothing more, because the other end may have been
-    /// handed to somebody outside the tree. Where the sink closes, so does the pipe, and the program gets SIGPIPE.
-    pub(crate) async fn run(mut self, mut dead: watch::Receiver<bool>) {
+    /// Until the end of file; once the tree is dead, until there is nothing more, because the other end may have been
+    /// handed to somebody outside the tree. Where the sink closes, so does the pipe, and the program gets SIGPIPE. What
+    /// is announced waits for the program's start to be announced first.
+    pub(crate) async fn run(mut self, mut phase: watch::Receiver<Phase>) {
+        if self.targets.announced.is_some() {
+            let _ = phase.wait_for(|phase| *phase != Phase::Launch).await;
+        }
         let mut buffer = vec![0; CHUNK];
         loop {
-            let count = self.read(&mut buffer, &mut dead).await;
+            let count = self.read(&mut buffer, &mut phase).await;
             let chunk = buffer.get(..count).unwrap_or_default();
             if chunk.is_empty() || self.pass(chunk).await.is_err() {
                 break;
@@ -87,8 +102,8 @@ impl Relay {
         }
     }
 
-    async fn read(&self, buffer: &mut [u8], dead: &mut watch::Receiver<bool>) -> usize {
-        while !*dead.borrow() {
+    async fn read(&self, buffer: &mut [u8], phase: &mut watch::Receiver<Phase>) -> usize {
+        while *phase.borrow() != Phase::Dead {
             tokio::select! {
                 biased;
                 ready = self.source.readable() => {
@@ -97,7 +112,7 @@ impl Relay {
                         return count.unwrap_or(0);
                     }
                 }
-                _ = dead.wait_for(|dead| *dead) => {}
+                _ = phase.wait_for(|phase| *phase == Phase::Dead) => {}
             }
         }
         read(self.source.get_ref(), buffer).unwrap_or(0)
