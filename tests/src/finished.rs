@@ -148,10 +148,12 @@ impl fmt::Display for Finished {
     }
 }
 
-/// A command as one line.
+/// A command as one line of bounded length.
 pub(crate) fn show(command: &Command) -> String {
+    const BOUND: usize = 1_200;
     let words = std::iter::once(command.get_program()).chain(command.get_args());
-    words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+    let line = words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= BOUND { line } else { line.chars().take(BOUND).chain("…".chars()).collect() }
 }
 
 fn collect(mut stream: impl Read + Send + 'static) -> mpsc::Receiver<Vec<u8>> {

@@ -224,20 +224,18 @@ fn case_a09_only_the_child_is_restricted_whichever_thread_spawned_it() {
     });
 }
 
-/// `confine run … -- confine run … -- touch ran`, `depth` times.
+/// `confine run … -- confine run … -- echo ran`, `depth` times.
 fn nested(scene: &Scene, depth: usize) -> Finished {
     let confine = confine_tests::installation::confine();
-    let workspace = scene.workspace();
+    let read_only = ["--policy", "read-only"];
     let mut words: Vec<std::ffi::OsString> = Vec::new();
     for _ in 1..depth {
-        words.push(confine.clone().into());
-        words.push("run".into());
-        words.extend(scene.backend.options().into_iter().map(Into::into));
-        words.extend(["--policy", "read-only", "--write"].map(Into::into));
-        words.extend([workspace.clone().into(), "--".into()]);
+        words.extend([confine.clone().into(), "run".into()]);
+        words.extend(scene.backend.options().into_iter().chain(read_only).map(Into::into));
+        words.push("--".into());
     }
-    words.extend(["touch", "ran"].map(Into::into));
-    scene.confine().options(["--policy", "read-only", "--write"]).options([workspace]).run(words)
+    words.extend(["echo", "ran"].map(Into::into));
+    scene.confine().options(read_only).run(words)
 }
 
 #[test]
@@ -245,11 +243,10 @@ fn case_a10_the_seventeenth_nested_domain_is_125_and_names_the_depth() {
     needs!(root, landlock = 6);
     each(ROOT_AND_ORDINARY, &[Backend::Landlock], |scene| {
         let deep = nested(scene, 20).exits(125);
-        assert!(!is_there(&scene.workspace().join("ran")), "it ran unconfined: {deep}");
+        assert_eq!(deep.stdout, "", "it ran unconfined: {deep}");
         let said = deep.stderr.to_lowercase();
         assert!(said.contains("nest") || said.contains("16"), "the depth is not named: {deep}");
-        nested(scene, 16).exits(0);
-        assert!(is_there(&scene.workspace().join("ran")));
+        assert_eq!(nested(scene, 16).exits(0).stdout, "ran\n");
     });
 }
 
@@ -273,7 +270,10 @@ fn case_a14_root_keeps_no_capabilities() {
         scene.confine().shell("grep ^Cap /proc/self/status > caps").exits(0);
         let caps = content(&scene.workspace().join("caps")).expect("it ran");
         assert_eq!(caps.lines().count(), 5, "{caps}");
-        for line in caps.lines() {
+        // Only who has CAP_SETPCAP, root or anybody in a namespace of bwrap's, can empty the bounding set; with
+        // no_new_privs nothing can be gained from it.
+        let bounded = scene.user == User::Root || scene.backend == Backend::Bwrap;
+        for line in caps.lines().filter(|line| bounded || !line.starts_with("CapBnd")) {
             assert!(line.ends_with("\t0000000000000000"), "{line}");
         }
     });

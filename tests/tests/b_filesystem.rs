@@ -29,9 +29,11 @@ fn linked_workspace(scene: &Scene) -> PathBuf {
     {
         symlink(target, workspace.join(link)).unwrap();
     }
+    // The targets lie in a write grant, so only the protection can stop a write.
     policy(
         scene,
-        "extends = \"workspace-write\"\n[filesystem]\nprotect = [\"conf.json\", \"skills\", \"dang\"]\n",
+        "extends = \"workspace-write\"\n[filesystem]\nwrite = [\"real\"]\n\
+         protect = [\"conf.json\", \"skills\", \"dang\"]\n",
     )
 }
 
@@ -52,9 +54,7 @@ fn case_b01_link_and_target_are_both_protected() {
     each(EVERYBODY, BWRAP, |scene| {
         let policy = linked_workspace(scene);
         let real = scene.base().join("real");
-        // The target lies in a write grant, so only the protection can stop the write.
-        let confine =
-            || scene.confine().options(["--policy".into(), policy.clone(), "--write".into(), real.clone()]);
+        let confine = || scene.confine().options(["--policy".into(), policy.clone()]);
         confine().shell("echo evil > conf.json").fails();
         confine().shell("echo evil > skills/new").fails();
         confine().shell("echo evil > ../real/conf.json").fails();
@@ -348,7 +348,11 @@ fn case_b16_a_program_whose_link_leads_out_of_view_is_127_and_names_it() {
         let system = "\"/usr\", \"/bin\", \"/lib\", \"/lib64\", \"/etc\"";
         let policy = policy(
             scene,
-            &format!("mode = \"workspace-write\"\n[filesystem]\nread = [{system}, \"{}\"]\n", bin.display()),
+            &format!(
+                "mode = \"workspace-write\"\n[filesystem]\nread = [{system}, \"{}\"]\n\
+                 [enforcement]\naccept-missing = [\"fs-carve-out-new\", \"net-unix-path-new\"]\n",
+                bin.display()
+            ),
         );
         let confine = || {
             let confine = scene.confine().options(["--policy".into(), policy.clone()]);

@@ -40,7 +40,7 @@ fn case_d04_the_usual_devices_work_and_no_other() {
     each(EVERYBODY, Backend::ALL, |scene| {
         let read_only = || scene.confine().option("--policy", "read-only");
         let usual = "set -e; echo x >/dev/null 2>/dev/zero; dd if=/dev/urandom bs=1 count=1 of=/dev/null 2>/dev/null; \
-                     head -c1 /dev/random >/dev/null; head -c1 /dev/full >/dev/null; echo out >/dev/stdout; \
+                     head -c1 /dev/random >/dev/null; head -c1 /dev/full >/dev/null; sh -c 'echo out >/dev/stdout' | cat; \
                      ! sh -c 'echo x > /dev/full' 2>/dev/null";
         assert_eq!(read_only().shell(usual).exits(0).stdout, "out\n");
         // Without --tty there is no controlling terminal.
