@@ -30,6 +30,8 @@ pub(super) struct Fake {
     pub(super) home: Option<AbsPath>,
     pub(super) uid: u32,
     pub(super) late: bool,
+    /// Whether directories tell the types of their entries.
+    pub(super) typed: bool,
     /// How many system calls a real view would have made.
     pub(super) calls: Cell<usize>,
 }
@@ -48,6 +50,7 @@ pub(super) fn host() -> Fake {
         home: Some(abs("/home/u")),
         uid: 1000,
         late: false,
+        typed: true,
         calls: Cell::new(0),
     };
     for path in ["/tmp", "/run", "/etc", "/usr/bin", "/dev", "/proc", "/home/u/ws"] {
@@ -167,8 +170,18 @@ impl View for Fake {
         if !matches!(node, Node::Directory) {
             return Err(ErrorKind::NotADirectory.into());
         }
-        let inside = self.nodes.keys().filter(|known| known.parent() == Some(&place));
+        let below = self.nodes.range(place.clone()..).map(|(known, _)| known);
+        let below = below.take_while(|known| known.starts_with(&place));
+        let inside = below.filter(|known| known.parent() == Some(&place));
         Ok(inside.map(|known| known.file_name().unwrap().to_owned()).collect())
+    }
+    fn list_types(&self, path: &AbsPath) -> io::Result<Vec<(OsString, Option<FileType>)>> {
+        let names = self.list(path)?;
+        let file = |name: &OsString| match self.typed {
+            true => self.stat(&path.join(name).ok()?).ok().map(|stat| stat.file),
+            false => None,
+        };
+        Ok(names.into_iter().map(|name| (name.clone(), file(&name))).collect())
     }
     fn read(&self, path: &AbsPath) -> io::Result<Vec<u8>> {
         match self.node(path)? {

@@ -11,6 +11,7 @@ use glob::Pattern;
 
 use crate::AbsPath;
 use crate::policy::View;
+use crate::policy::view::FileType;
 
 /// How many matches one entry may have.
 pub const MATCHES: usize = 10_000;
@@ -179,11 +180,13 @@ impl<'p> Walk<'_> {
         if self.view.out_of_time() {
             return Err(PatternError::OverBound(Bound::Time));
         }
-        match self.view.list(here) {
-            Ok(names) if depth >= DEPTH && !names.is_empty() => Err(PatternError::OverBound(Bound::Depth)),
-            Ok(mut names) => {
-                names.sort_unstable();
-                names.iter().try_for_each(|name| self.descend(here, name, &open, depth))
+        match self.view.list_types(here) {
+            Ok(entries) if depth >= DEPTH && !entries.is_empty() => {
+                Err(PatternError::OverBound(Bound::Depth))
+            }
+            Ok(mut entries) => {
+                entries.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+                entries.iter().try_for_each(|(name, file)| self.descend(here, name, *file, &open, depth))
             }
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
                 self.found.unlisted.push(here.clone());
@@ -198,11 +201,16 @@ impl<'p> Walk<'_> {
         &mut self,
         here: &AbsPath,
         name: &OsStr,
+        file: Option<FileType>,
         open: &[&'p [Step]],
         depth: usize,
     ) -> Result<(), PatternError> {
         let text = name.to_string_lossy();
-        let next: Vec<&[Step]> = open.iter().filter_map(|rest| after(rest, &text)).collect();
+        let mut next: Vec<&[Step]> = open.iter().filter_map(|rest| after(rest, &text)).collect();
+        if !matches!(file, None | Some(FileType::Directory)) {
+            // Nothing is below it, so only a pattern that ends here matches.
+            next.retain(|rest| closed(&[rest]).iter().any(|rest| rest.is_empty()));
+        }
         match here.join(name) {
             Ok(path) if !next.is_empty() => self.visit(&path, &next, depth + 1),
             _ => Ok(()),

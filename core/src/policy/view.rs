@@ -64,6 +64,14 @@ pub trait View {
     /// # Errors
     /// As opendir(3).
     fn list(&self, path: &AbsPath) -> io::Result<Vec<OsString>>;
+    /// As [`View::list`], with each entry's type where the directory tells it by itself (`d_type` of readdir(3)). `None`
+    /// is always right, and costs a look at each entry.
+    ///
+    /// # Errors
+    /// As [`View::list`].
+    fn list_types(&self, path: &AbsPath) -> io::Result<Vec<(OsString, Option<FileType>)>> {
+        Ok(self.list(path)?.into_iter().map(|name| (name, None)).collect())
+    }
     /// The first 4 KiB of a small regular file (git's pointer files). Never opens anything else.
     ///
     /// # Errors

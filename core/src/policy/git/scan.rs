@@ -1,11 +1,14 @@
 //! Where repositories are below a workspace root.
 
 use std::collections::VecDeque;
+use std::ffi::OsStr;
 
 use crate::AbsPath;
 use crate::policy::View;
+use crate::policy::view::FileType;
 
-/// How many directory entries are looked at below one root.
+/// How many directory entries are looked at below one root; those that say themselves that they are no directory do not
+/// count.
 pub(super) const ENTRIES: usize = 2_000;
 /// How deep: a repository at `root/a/b/c` is found.
 const DEPTH: usize = 3;
@@ -23,23 +26,35 @@ pub(super) struct Trees {
 /// Directories at or below `root` that hold a `.git`, by breadth. Links are not followed.
 pub(super) fn trees(root: &AbsPath, view: &dyn View) -> Trees {
     let mut trees = Trees { found: Vec::new(), complete: true };
-    let mut queue = VecDeque::from([(root.clone(), 0)]);
+    let mut queue = VecDeque::from([(root.clone(), None, 0)]);
     let mut left = ENTRIES;
-    while let Some((here, depth)) = queue.pop_front() {
-        // Listing what is no directory fails as fast as looking at it would tell.
-        let Ok(mut names) = view.list(&here) else { continue };
-        if names.iter().any(|name| name == ".git") {
+    while let Some((here, file, depth)) = queue.pop_front() {
+        if depth == DEPTH && file == Some(FileType::Directory) {
+            // Below it nothing is of interest, and one look is cheaper than a list.
+            if here.join(".git").is_ok_and(|dot_git| view.stat(&dot_git).is_ok()) {
+                trees.found.push(here);
+            }
+            continue;
+        }
+        // Where the type is unknown, listing fails as fast as looking would tell, and follows no link.
+        let Ok(mut entries) = view.list_types(&here) else { continue };
+        if entries.iter().any(|(name, _)| name == ".git") {
             trees.found.push(here.clone());
         }
         if depth == DEPTH {
             continue;
         }
-        names.retain(|name| !SKIPPED.iter().any(|skipped| name == skipped));
-        names.sort_unstable();
-        trees.complete &= names.len() <= left;
-        names.truncate(left);
-        left -= names.len();
-        queue.extend(names.iter().filter_map(|name| Some((here.join(name).ok()?, depth + 1))));
+        entries.retain(|(name, file)| may_hold(name, *file));
+        entries.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        trees.complete &= entries.len() <= left;
+        entries.truncate(left);
+        left -= entries.len();
+        let below = entries.iter().filter_map(|(name, file)| Some((here.join(name).ok()?, *file, depth + 1)));
+        queue.extend(below);
     }
     trees
+}
+
+fn may_hold(name: &OsStr, file: Option<FileType>) -> bool {
+    matches!(file, None | Some(FileType::Directory)) && !SKIPPED.iter().any(|skipped| name == *skipped)
 }

@@ -78,11 +78,17 @@ fn the_rules_reach_nested_repositories_and_their_built_in_names() {
     fake.repository("/home/u/ws/a/b")
         .file("/home/u/ws/a/b/.envrc", "")
         .repository("/home/u/ws/node_modules/x");
-    let policy = workspace_write().on(&fake).unwrap();
-    assert_eq!(policy.at("/home/u/ws/a/b/.git/hooks/x"), Protect);
-    assert_eq!(policy.at("/home/u/ws/a/b/.envrc"), Protect);
-    assert!(policy.fs.missing.contains(&abs("/home/u/ws/a/b/.mcp.json")));
-    assert_eq!(policy.fs.repositories.len(), 1);
+    fake.repository("/home/u/ws/1/2/3").repository("/home/u/ws/1/2/3/4");
+    fake.repository("/data").link("/home/u/ws/1/2/l", "/data");
+    for typed in [true, false] {
+        fake.typed = typed;
+        let policy = workspace_write().on(&fake).unwrap();
+        assert_eq!(policy.at("/home/u/ws/a/b/.git/hooks/x"), Protect);
+        assert_eq!(policy.at("/home/u/ws/a/b/.envrc"), Protect);
+        assert!(policy.fs.missing.contains(&abs("/home/u/ws/a/b/.mcp.json")));
+        let found = ["/home/u/ws/1/2/3/.git", "/home/u/ws/a/b/.git"].map(abs);
+        assert_eq!(policy.fs.repositories, found.into());
+    }
     for index in 0..=super::scan::ENTRIES {
         fake.directory(&format!("/home/u/ws/{index}"));
     }
