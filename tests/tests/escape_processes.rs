@@ -93,7 +93,8 @@ fn a_process_outside_cannot_be_seen() {
         let look = "grep -l '/vict[i]m' /proc/[0-9]*/cmdline";
         let inside = scene.confine().shell(look);
         assert_eq!(inside.stdout, "", "{inside}");
-        let outside = scene.control(["sh", "-c", look]).exits(0);
+        // Processes that end meanwhile make grep complain; what it found counts.
+        let outside = scene.control(["sh", "-c", look]);
         assert!(outside.stdout.contains(&format!("/proc/{}/cmdline", victim.pid)), "{outside}");
     });
 }
