@@ -141,7 +141,8 @@ impl Walk {
         }
     }
 
-    /// Likewise. Inside a write grant the program makes it itself.
+    /// Likewise. Inside a write grant the program makes it itself. Elsewhere the rule names a file: a foreign spawner
+    /// makes the file too, or the stage refuses to start and names it (fail closed, never a wider rule).
     fn precreated(&mut self, path: AbsPath) {
         self.grant(&path, row(Access::Write).file);
         if self.above(&path) != Showing::Writable {
