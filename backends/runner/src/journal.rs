@@ -165,6 +165,11 @@ impl Journal {
         append(&mut self.file, made)
     }
 
+    /// When the last of it was written: before the program started.
+    pub(crate) fn started(&self) -> Option<SystemTime> {
+        self.file.metadata().and_then(|metadata| metadata.modified()).ok()
+    }
+
     /// Takes the entry away: all is paid.
     pub(crate) fn strike(self) {
         // If it stays, the next start pays again and finds nothing to do.

@@ -89,7 +89,7 @@ impl MaskWatch {
         for parent in names.iter().filter_map(AbsPath::parent).collect::<BTreeSet<_>>() {
             match inotify.add_watch(parent.as_path(), HOW) {
                 Ok(watch) => drop(directories.insert(watch, parent)),
-                // Whoever may not list a directory cannot watch it, nor can the program see into it.
+                // A directory that may not be read cannot be watched. It is not the caller's own.
                 Err(Errno::EACCES) => {}
                 Err(errno) => return Err(fault(&parent, errno)),
             }

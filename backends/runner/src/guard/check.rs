@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::time::SystemTime;
 
 use confine_core::policy::fs::Placeholder;
 use confine_core::report::Violation;
@@ -12,6 +13,7 @@ use nix::sys::stat::SFlag;
 
 use super::Aftermath;
 use super::arrival::arrival;
+use super::clones;
 use super::todo;
 use crate::beneath::{self, Identity, Spot, directory, kind};
 use crate::journal::{Account, Link, Name, Repository, Stand};
@@ -59,6 +61,12 @@ impl<'a> Check<'a> {
             return;
         }
         self.remove(&spot, path, Violation::ProtectedAppeared { path: path.clone() });
+    }
+
+    /// Repositories that the run made in a directory of the workspace.
+    pub(super) fn clones(&mut self, names: &[Name], started: Option<SystemTime>) {
+        let made = started.map(|started| clones::made(names, started)).unwrap_or_default();
+        self.aftermath.new_repositories.extend(made);
     }
 
     /// Protected links: what is there now, if it is not the link that was.

@@ -31,6 +31,9 @@ impl Bench {
     }
 }
 
+/// What is done to which name.
+type Act = (&'static str, fn(&Bench));
+
 async fn seen(watch: &mut MaskWatch) -> Option<AbsPath> {
     timeout(Duration::from_millis(300), watch.lost()).await.ok()
 }
@@ -46,7 +49,7 @@ fn nothing_to_watch_is_no_watch() {
 
 #[test]
 fn replacing_removing_and_moving_away_are_seen_and_writing_is_not() {
-    let acts: [(&str, fn(&Bench)); 4] = [
+    let acts: [Act; 4] = [
         ("git/config", Bench::replace),
         ("git/config", |bench| std::fs::remove_file(bench.at("git/config")).unwrap()),
         ("git/config", |bench| std::fs::rename(bench.at("git/config"), bench.at("elsewhere")).unwrap()),

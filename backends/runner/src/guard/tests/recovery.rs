@@ -57,7 +57,8 @@ fn a_kill_before_the_placeholders_were_noted_is_recovered_by_their_content() {
     let entry = bench.runs().join("r1.jsonl").unwrap();
     let text = std::fs::read_to_string(&entry).unwrap();
     let (first, rest) = text.split_once('\n').unwrap();
-    std::fs::write(&entry, format!("{first}\n{}", &rest[..10])).unwrap();
+    let torn: String = rest.chars().take(10).collect();
+    std::fs::write(&entry, format!("{first}\n{torn}")).unwrap();
     assert!(recover(&bench.places)[0].aftermath.violations.is_empty());
     assert!(!exists(&bench.ws(".git/hooks")) && !exists(&bench.ws(".git/commondir")));
 }

@@ -63,6 +63,22 @@ fn a_repository_made_by_the_run_is_reported_and_stays() {
 }
 
 #[test]
+fn a_clone_in_the_workspace_is_reported_and_an_older_one_is_not() {
+    let bench = Bench::git();
+    let (older, clone) = (bench.ws("older"), bench.ws("clone"));
+    std::fs::create_dir(&older).unwrap();
+    git_init(&older);
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    let guard = bench.begin(&bench.policy(""), "r1");
+    std::fs::create_dir(&clone).unwrap();
+    git_init(&clone);
+    write(&bench.ws("fake/.git/config"), "");
+    let after = guard.finish();
+    assert_eq!(after.new_repositories, [bench.ws("clone/.git")]);
+    assert!(after.violations.is_empty() && exists(&bench.ws("clone/.git/HEAD")));
+}
+
+#[test]
 fn a_link_or_a_pointer_file_called_git_is_no_new_repository() {
     let plants: [fn(&AbsPath); 2] =
         [|path| symlink("/etc", path).unwrap(), |path| write(path, "gitdir: /nonexistent\n")];
