@@ -2,7 +2,7 @@
 //!
 //! A directory on standard input reaches masked files by `/proc/self/fd/0/…`, a block device reaches all of them.
 
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl, open};
@@ -31,7 +31,6 @@ pub(crate) fn check(stderr: Option<&OwnedFd>) -> Result<(), Failure> {
     for (number, name) in (0..).zip(["standard input", "standard output", "standard error"]) {
         check_one(sys::borrow(number), name)?;
     }
-    use std::os::fd::AsFd;
     stderr.map_or(Ok(()), |fd| check_one(fd.as_fd(), "the program's standard error"))
 }
 

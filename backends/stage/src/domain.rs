@@ -11,6 +11,7 @@ use landlock::{
 };
 use nix::errno::Errno;
 use nix::sys::stat::SFlag;
+use nix::sys::statfs::{FsType, fstatfs};
 use nix::unistd::isatty;
 
 use crate::descriptors::{file_type, is_writable};
@@ -75,8 +76,8 @@ fn needs_rule(fd: BorrowedFd<'_>) -> bool {
 
 /// An unnamed pipe lives on a file system of its own, with this magic number.
 fn is_named(fd: BorrowedFd<'_>) -> bool {
-    const PIPEFS_MAGIC: nix::sys::statfs::FsType = nix::sys::statfs::FsType(0x5049_5045);
-    nix::sys::statfs::fstatfs(fd).is_ok_and(|statfs| statfs.filesystem_type() != PIPEFS_MAGIC)
+    const PIPEFS_MAGIC: FsType = FsType(0x5049_5045);
+    fstatfs(fd).is_ok_and(|statfs| statfs.filesystem_type() != PIPEFS_MAGIC)
 }
 
 fn fs_bits(bits: u64) -> Result<BitFlags<AccessFs>, Failure> {

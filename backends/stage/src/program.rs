@@ -79,8 +79,6 @@ impl Program<'_> {
         let path = std::env::var_os("PATH");
         let found = lookup::find(OsStr::from_bytes(self.invocation.program.as_bytes()), path.as_deref());
         sys::default_signals();
-        sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)
-            .map_err(Failure::of(Step::Process, "unblock signals"))?;
         if !filter.is_empty() {
             filter::install(&mut filter)?;
         }
@@ -114,9 +112,11 @@ impl Program<'_> {
         }
     }
 
+    /// Signals are let in last, so that one which came early ends a staged program and not a launch.
     fn execute(&self, file: &CStr) -> Record {
         let environment = self.environment();
-        let Err(errno) = execve(file, &self.invocation.argv, &environment);
+        let Err(errno) = sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)
+            .and_then(|()| execve(file, &self.invocation.argv, &environment));
         Record::ExecFailed { found: true, errno: number(errno), program: file.to_bytes().to_vec() }
     }
 

@@ -31,7 +31,7 @@ pub enum Step {
 /// Stage to runner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
-    /// The stage failed; the program never ran.
+    /// The stage failed; the program never ran. Nothing follows.
     Failed {
         /// Where.
         step: Step,
@@ -47,19 +47,19 @@ pub enum Record {
         /// The program's process id as the stage sees it.
         pid: i32,
     },
-    /// The program could not be executed.
+    /// The program could not be executed. Nothing follows.
     ExecFailed {
         /// Whether the lookup in the sandbox's view found a file: without a valid header, or without its interpreter,
         /// it is found and yet fails.
         found: bool,
-        /// execve(2)'s, or that of the lookup.
+        /// execve(2)'s, or that of the lookup: EACCES where a file is there and the Landlock domain denies reading it.
         errno: i32,
-        /// What was tried: the resolved path where one was found.
+        /// What was tried: the path that was found, or where a link or a search ended; else the word as given.
         program: Vec<u8>,
     },
     /// execve(2) succeeded.
     Started,
-    /// The program stopped or continued is not reported; it ended with this status.
+    /// The program ended; that it stopped or went on is not reported.
     Ended {
         /// As wait(2) gives it.
         status: i32,
@@ -70,7 +70,7 @@ pub enum Record {
         /// Largest resident size in bytes.
         max_rss_bytes: u64,
     },
-    /// A process that was left when the program ended. At most 64 of these follow `Ended`.
+    /// A process that was left when the program ended, stopped since. At most 64 of these follow `Ended`.
     Leftover {
         /// As the stage sees it.
         pid: i32,
@@ -79,7 +79,7 @@ pub enum Record {
     },
     /// Nothing follows; the stage ends the tree now.
     Done {
-        /// How many were left in all.
+        /// How many were left in all; 0 also where there is no `/proc` to see them in.
         leftovers: u32,
     },
 }
