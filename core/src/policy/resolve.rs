@@ -67,9 +67,7 @@ pub fn resolve(request: &Request, view: &dyn View) -> Result<Policy, ResolveErro
     let host = Host::new(view);
     let settings = Settings::merge(&request.layers)?;
     let places = Places::find(request, &host)?;
-    let id = settings::identity(request, &settings, |written, key, word| {
-        words::absolute(written, key, word, &places)
-    });
+    let id = settings::identity(request, &settings, &places);
     let mut assembly = Assembly::new(request, &host, &settings, places);
     list(&mut assembly)?;
     Ok(Policy {

@@ -78,6 +78,8 @@ fn policy() -> impl Strategy<Value = Policy> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
     #[test]
     fn what_is_covered_is_nowhere_more_permissive(a in policy(), b in policy()) {
         prop_assert!(a.covers(&a));

@@ -4,12 +4,30 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, de};
 
-use super::{ApprovalDefault, NetworkAccess, SyscallMode};
+use super::{ApprovalDefault, NetworkAccess, PolicyFile, SyscallMode};
 
 const PROXY: &str = "the network proxy";
 const TOOLS: &str = "egress tools";
 const APPROVALS: &str = "approvals";
 const OBSERVER: &str = "the system-call observer";
+
+impl PolicyFile {
+    /// The first key that asks for a feature which this version does not have, and the feature. A parsed policy has
+    /// none.
+    pub fn lacking(&self) -> Option<(&'static str, &'static str)> {
+        let (network, default, mode) = (&self.network, self.approval.default, self.syscalls.mode);
+        let rows = [
+            (network.access == Some(NetworkAccess::Proxy), "network.access", PROXY),
+            (!network.allow.is_empty(), "network.allow", PROXY),
+            (!network.deny.is_empty(), "network.deny", PROXY),
+            (!network.resolve.is_empty(), "network.resolve", PROXY),
+            (!self.egress.tools.is_empty(), "egress.tools", TOOLS),
+            (default == Some(ApprovalDefault::Ask), "approval.default", APPROVALS),
+            (mode == Some(SyscallMode::Log), "syscalls.mode", OBSERVER),
+        ];
+        rows.into_iter().find_map(|(asked, key, feature)| asked.then_some((key, feature)))
+    }
+}
 
 fn lacking<E: de::Error>(feature: &str) -> E {
     E::custom(format_args!("needs {feature}, which this version does not have"))

@@ -7,7 +7,6 @@ use super::draft::{Draft, Layer};
 use super::host::{Crossed, Host};
 use super::places::Places;
 use super::settings::Settings;
-use super::words::reason;
 use super::{EntryFault, Request, ResolveError};
 use crate::policy::fs::{NotGranted, Placeholder, ProtectedLink};
 use crate::policy::view::FileType;
@@ -97,7 +96,7 @@ impl<'a> Assembly<'a> {
     }
 
     pub(in crate::policy) fn not_granted(&mut self, entry: &Text, why: impl Into<String>) {
-        self.not_granted.push(NotGranted { entry: entry.clone(), reason: reason(why) });
+        self.not_granted.push(NotGranted { entry: entry.clone(), reason: why.into().into() });
     }
 
     /// Links that a protected or hidden name leads through; those that the program could replace are kept at the end.

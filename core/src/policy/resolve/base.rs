@@ -59,7 +59,12 @@ fn directory(host: &Host<'_>, path: &Path) -> Option<Found> {
 /// Where sockets of the host's services live: `/run`, `/var/run`, and the caller's own.
 pub(in crate::policy) fn runtime(host: &Host<'_>) -> Vec<AbsPath> {
     let own = host.view.variable("XDG_RUNTIME_DIR").and_then(|path| AbsPath::new(path).ok());
-    let own = own.as_ref().map(AbsPath::as_path);
+    // A careless setting must not take away `/tmp`, or the home directory.
+    let needed = [host.view.home(), AbsPath::new("/tmp").ok()].into_iter().flatten();
+    let mut needed = needed.filter_map(|path| host.realpath(path.as_path()).ok());
+    let place = own.as_ref().and_then(|own| directory(host, own.as_path()));
+    let swallows = place.is_some_and(|own| needed.any(|needed| needed.path.is_within(&own.path)));
+    let own = own.as_ref().map(AbsPath::as_path).filter(|_| !swallows);
     let places = [Some(Path::new("/run")), Some(Path::new("/var/run")), own];
     places.into_iter().flatten().filter_map(|path| directory(host, path)).map(|found| found.path).collect()
 }

@@ -45,6 +45,14 @@ pub enum ResolveError {
         /// confine's place.
         place: AbsPath,
     },
+    /// A key asks for a feature that this version does not have. A parsed file is refused earlier.
+    #[error("`{key}` needs {feature}, which this version does not have")]
+    Feature {
+        /// The key.
+        key: &'static str,
+        /// What it needs.
+        feature: &'static str,
+    },
     /// The name of a variable is empty or holds `=` or NUL, or a `*` that is not its end.
     #[error("`{0}` is no name of a variable")]
     Variable(Text),
@@ -135,6 +143,7 @@ impl ResolveError {
             Self::Workspace { fault, .. } => fault.help(),
             Self::OwnFile { .. } => Some("choose a place outside every write grant".into()),
             Self::OwnWorkspace { .. } => Some("start in another directory".into()),
+            Self::Feature { .. } => Some("leave it out".into()),
             Self::Variable(_) => Some("a name, or the beginning of names followed by `*`".into()),
         }
     }

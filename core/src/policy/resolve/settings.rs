@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::places::Places;
+use super::words::absolute;
 use super::{Request, ResolveError, Written};
 use crate::policy::file::{EnvironmentTable, Filesystem, NetworkAccess};
 use crate::policy::fs::{MissingProtected, Proc, Symlinks, Tmp};
 use crate::policy::git::Git;
 use crate::policy::{EnvPlan, Limits, Mode, NetPlan, PolicyFile, PolicyId, Source};
-use crate::{Effect, Effects, Text};
+use crate::{AbsPath, Effect, Effects, Text};
 
 /// Every setting that is no path.
 #[derive(Clone, Debug, Serialize)]
@@ -40,6 +42,9 @@ impl Settings {
     pub(in crate::policy) fn merge(layers: &[Written]) -> Result<Self, ResolveError> {
         let files = || layers.iter().map(|layer| &layer.file);
         let policies = || layers.iter().filter(|layer| is_policy(layer)).map(|layer| &layer.file);
+        if let Some((key, feature)) = files().find_map(PolicyFile::lacking) {
+            return Err(ResolveError::Feature { key, feature });
+        }
         let effects = |list: fn(&PolicyFile) -> &Vec<Effect>| files().flat_map(list).copied().collect();
         Ok(Self {
             mode: last(layers, |file| file.mode),
@@ -68,7 +73,7 @@ fn optional<T>(layers: &[Written], setting: impl Fn(&PolicyFile) -> Option<T>) -
     layers.iter().rev().find_map(|layer| setting(&layer.file))
 }
 
-/// The proxy is refused where a file is read; a value made in code that asks for it has no network.
+/// A policy that asks for the proxy is refused before.
 const fn net(access: NetworkAccess) -> NetPlan {
     match access {
         NetworkAccess::Open => NetPlan::Open,
@@ -118,20 +123,16 @@ fn whole_seconds(span: Duration) -> Duration {
 struct Identity<'a> {
     version: u32,
     settings: &'a Settings,
-    workspaces: Vec<Text>,
+    workspaces: &'a BTreeSet<AbsPath>,
     layers: Vec<BTreeMap<&'static str, BTreeSet<Text>>>,
 }
 
-/// The digest. `absolute` gives the spelt paths of a word.
-pub(in crate::policy) fn identity(
-    request: &Request,
-    settings: &Settings,
-    absolute: impl Fn(&Written, &'static str, &Text) -> Vec<Text>,
-) -> PolicyId {
+/// The digest.
+pub(in crate::policy) fn identity(request: &Request, settings: &Settings, places: &Places) -> PolicyId {
     let layer = |written: &Written| {
         let mut lists: BTreeMap<&'static str, BTreeSet<Text>> = BTreeMap::new();
         for (key, words) in lists_of(&written.file.filesystem) {
-            let words = words.iter().flat_map(|word| absolute(written, key, word));
+            let words = words.iter().flat_map(|word| absolute(written, key, word, places));
             words.for_each(|word| {
                 lists.entry(key).or_default().insert(word);
             });
@@ -139,9 +140,7 @@ pub(in crate::policy) fn identity(
         lists
     };
     let layers = request.layers.iter().map(layer).filter(|lists| !lists.is_empty()).collect();
-    let workspaces: BTreeSet<Text> =
-        request.workspaces.iter().map(|root| Text::from(root.to_os_string())).collect();
-    let identity = Identity { version: 1, settings, workspaces: workspaces.into_iter().collect(), layers };
+    let identity = Identity { version: 1, settings, workspaces: &places.workspaces, layers };
     PolicyId::of(&canonical(&identity))
 }
 

@@ -9,10 +9,10 @@ use super::host::{Absent, Crossed, Found, kind};
 use super::places::Places;
 use super::settings::lists_of;
 use super::{EntryFault, ResolveError, Written};
+use crate::Text;
 use crate::policy::pattern::{Glob, is_pattern, unescape};
 use crate::policy::view::FileType;
 use crate::policy::{Access, Kind, Source};
-use crate::{Reason, Text};
 
 /// A word of a list, and who wrote it.
 #[derive(Clone, Copy)]
@@ -170,18 +170,19 @@ fn absent(
     path: &Path,
     absent: Absent,
 ) -> Result<(), EntryFault> {
-    match absent {
-        Absent::Loop => return Err(EntryFault::Loop),
+    let fault = match absent {
         Absent::Unopenable(kind) => return Err(EntryFault::Unopenable(kind)),
-        Absent::Missing => {}
-    }
+        Absent::Loop => EntryFault::Loop,
+        Absent::Missing => EntryFault::Missing,
+    };
     if word.key == "protect" && assembly.miss(path) {
         return Ok(());
     }
     if word.is_literal() {
-        return Err(EntryFault::Missing);
+        return Err(fault);
     }
-    assembly.not_granted(word.text, "does not exist");
+    // Also a circle of links, which the program could have planted to keep every later run from starting.
+    assembly.not_granted(word.text, fault.to_string());
     Ok(())
 }
 
@@ -287,11 +288,10 @@ fn expand(assembly: &mut Assembly<'_>, word: &Word<'_>, base: &Path, rest: &str)
 fn matched(assembly: &mut Assembly<'_>, word: &Word<'_>, path: &crate::AbsPath) -> Result<(), EntryFault> {
     let found = match assembly.host.realpath(path.as_path()) {
         Ok(found) => found,
-        Err(Absent::Missing) => {
+        Err(Absent::Missing | Absent::Loop) => {
             assembly.miss(path.as_path());
             return Ok(());
         }
-        Err(Absent::Loop) => return Err(EntryFault::Loop),
         Err(Absent::Unopenable(kind)) => return Err(EntryFault::Unopenable(kind)),
     };
     let grants = matches!(word.access(), Access::Read | Access::Write);
@@ -307,9 +307,4 @@ fn matched(assembly: &mut Assembly<'_>, word: &Word<'_>, path: &crate::AbsPath) 
     }
     want(assembly, word, found);
     Ok(())
-}
-
-/// A reason from a literal or a made text.
-pub(super) fn reason(text: impl Into<String>) -> Reason {
-    Reason::from(text.into())
 }

@@ -80,6 +80,16 @@ fn the_run_time_directory_is_hidden_wherever_it_is() {
 }
 
 #[test]
+fn a_careless_run_time_directory_takes_neither_tmp_nor_home_away() {
+    for path in ["/tmp", "/home", "/home/u", "/"] {
+        let mut fake = host();
+        fake.variables.insert("XDG_RUNTIME_DIR".into(), path.into());
+        let policy = workspace_write().on(&fake).unwrap();
+        assert_eq!((policy.at("/tmp/x"), policy.at("/home/u/x")), (Scratch, Read), "{path}");
+    }
+}
+
+#[test]
 fn the_resolver_file_is_open_with_a_network_unless_the_user_hid_it() {
     let mut fake = host();
     fake.link("/etc/resolv.conf", "../run/systemd/resolve/stub").file("/run/systemd/resolve/stub", "");

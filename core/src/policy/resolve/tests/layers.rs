@@ -80,6 +80,14 @@ fn a_name_that_no_variable_has_is_refused() {
 }
 
 #[test]
+fn a_feature_asked_for_in_code_is_refused_by_name() {
+    let mut request = workspace_write();
+    request.layers[0].file.network.access = Some(crate::policy::file::NetworkAccess::Proxy);
+    let error = request.on(&host()).unwrap_err().to_string();
+    assert_eq!(error, "`network.access` needs the network proxy, which this version does not have");
+}
+
+#[test]
 fn limits_are_merged_and_processor_time_is_whole_seconds() {
     let request = workspace_write().file("limits = { time = '5min', cpu = '1500ms', memory = '1K' }");
     let limits = request.command_line("limits.time = 3").on(&host()).unwrap().limits;

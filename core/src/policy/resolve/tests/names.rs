@@ -47,6 +47,18 @@ fn case_b01_a_protected_link_protects_its_target_and_is_recorded() {
 }
 
 #[test]
+fn a_planted_circle_of_links_keeps_no_run_from_starting() {
+    let mut fake = host();
+    fake.link("/home/u/ws/key", "key")
+        .link("/home/u/ws/.vscode", ".vscode")
+        .link("/home/u/ws/x.env", "x.env");
+    let text = "filesystem = { protect = ['key'], hide = ['${workspace}/*.env', '${workspace}/x.env'] }";
+    let policy = workspace_write().file(text).on(&fake).unwrap();
+    let links: Vec<String> = policy.fs.protected_links.iter().map(|link| link.path.to_string()).collect();
+    assert_eq!(links, [".vscode", "key", "x.env"].map(|name| format!("{WS}/{name}")));
+}
+
+#[test]
 fn a_hidden_name_behind_a_replaceable_link_records_the_link() {
     let mut fake = host();
     fake.link("/home/u/ws/secret", "/data/secret").directory("/data/secret");

@@ -46,6 +46,8 @@ fn longest_prefix(fs: &FsPlan, path: &str) -> Access {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
     #[test]
     fn the_nearest_listed_ancestor_decides(r in paths(), w in paths(), h in paths(), p in paths()) {
         let policy = workspace_write().file(&text(&r, &w, &h, &p)).on(&tree()).unwrap();
