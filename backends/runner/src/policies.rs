@@ -10,9 +10,9 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use confine_core::policy::file::Syntax;
-use confine_core::policy::resolve::Written;
-use confine_core::policy::{PolicyFile, Source};
-use confine_core::{AbsPath, Text};
+use confine_core::policy::resolve::{Request, Written, resolve};
+use confine_core::policy::{PolicyFile, Source, View};
+use confine_core::{AbsPath, Policy, Text};
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, openat};
 use nix::sys::stat::Mode;
@@ -52,7 +52,7 @@ pub struct Choice<'a> {
 pub struct Loaded {
     /// In order: later ones replace earlier ones.
     pub layers: Vec<Written>,
-    /// Those of the workspaces. They come after `layers` and may only narrow.
+    /// Those of the workspaces. They come after `layers` and may only narrow, which [`Loaded::resolve`] proves.
     pub projects: Vec<Written>,
     /// The files named or extended, for [`own_files`](confine_core::policy::resolve::Request::own_files).
     pub files: Vec<AbsPath>,
@@ -76,6 +76,30 @@ pub fn load(choice: &Choice<'_>) -> Result<Loaded, PoliciesError> {
 }
 
 impl Loaded {
+    /// Resolves what was loaded, with the caller's own layers (the command line) last. Each workspace's policy is
+    /// resolved in its turn and has to be covered by the one without it.
+    ///
+    /// # Errors
+    /// As [`resolve`]; a workspace's policy that would allow more than the caller has.
+    pub fn resolve(&self, request: &Request, view: &dyn View) -> Result<Policy, PoliciesError> {
+        let own_files: Vec<AbsPath> = request.own_files.iter().chain(&self.files).cloned().collect();
+        let with = |projects: &[Written]| {
+            let layers = self.layers.iter().chain(projects).chain(&request.layers).cloned().collect();
+            resolve(&Request { layers, own_files: own_files.clone(), ..request.clone() }, view)
+        };
+        let mut narrowed = with(&[])?;
+        let mut projects = Vec::new();
+        for project in &self.projects {
+            projects.push(project.clone());
+            let next = with(&projects)?;
+            if !narrowed.covers(&next) {
+                return Err(PoliciesError::ProjectWidens(project.base.clone()));
+            }
+            narrowed = next;
+        }
+        Ok(narrowed)
+    }
+
     fn default_layers(&mut self, choice: &Choice<'_>) -> Result<(), PoliciesError> {
         let own = choice.places.configuration.as_ref().and_then(|place| place.join(OWN).ok());
         let Some(own) = own.filter(|own| own.as_path().symlink_metadata().is_ok()) else {

@@ -3,6 +3,7 @@
 use std::io;
 
 use confine_core::policy::file::ParseError;
+use confine_core::policy::resolve::ResolveError;
 use confine_core::{AbsPath, Text};
 
 /// Each names the file, and the line where one is known.
@@ -62,6 +63,12 @@ pub enum PoliciesError {
     /// A workspace's policy has a key that would put another policy in the place of the caller's.
     #[error("policy file `{0}` lies in a workspace and has the key `extends`")]
     ProjectExtends(AbsPath),
+    /// A workspace's policy allows what the caller does not have.
+    #[error("the policy in `{0}` allows more than the caller has, and a workspace's policy may only narrow")]
+    ProjectWidens(AbsPath),
+    /// It does not resolve on this host.
+    #[error(transparent)]
+    Resolve(#[from] ResolveError),
 }
 
 impl PoliciesError {
@@ -77,6 +84,10 @@ impl PoliciesError {
             Self::NotText { .. } => Some("save it as UTF-8".to_owned()),
             Self::Parse { source, .. } => source.help.clone(),
             Self::Cycle(_) | Self::TooDeep { .. } => Some("take out one `extends`".to_owned()),
+            Self::ProjectWidens(_) => Some(
+                "take out what adds: read, write, sockets, devices, a network, a longer limit".to_owned(),
+            ),
+            Self::Resolve(source) => source.help(),
             Self::ProjectExtends(_) => {
                 Some("take the key out: a workspace's policy only narrows the caller's".to_owned())
             }

@@ -135,3 +135,32 @@ fn a_workspaces_policy_behind_a_planted_link_is_refused() {
     symlink("../elsewhere", bench.top.join("ws/.confine").unwrap()).unwrap();
     assert!(matches!(bench.project(), Err(PoliciesError::Special(_))));
 }
+
+fn narrowed(bench: &Bench) -> Result<Policy, PoliciesError> {
+    let ws = bench.top.join("ws").unwrap();
+    let request = Request {
+        layers: Vec::new(),
+        workspaces: vec![ws.clone()],
+        workspaces_named: false,
+        cwd: ws,
+        own_directories: bench.places.own_directories(),
+        own_files: Vec::new(),
+    };
+    let home = bench.top.join("home").unwrap().to_os_string();
+    std::fs::create_dir_all(&home).unwrap();
+    bench.project()?.resolve(&request, &crate::view::HostView::with([("HOME".into(), home)]))
+}
+
+#[test]
+fn a_workspaces_policy_narrows_and_never_widens() {
+    let bench = Bench::new();
+    let secret = bench.write("ws/secret", "");
+    let policy =
+        bench.write("ws/.confine/policy.toml", "version = 1\n[filesystem]\nhide = [\"../secret\"]\n");
+    assert_eq!(narrowed(&bench).unwrap().fs.access_at(&secret), confine_core::Access::Hide);
+    for wider in ["[network]\naccess = \"open\"\n", "[filesystem]\nwrite = [\"/var/tmp\"]\n"] {
+        std::fs::write(&policy, format!("version = 1\n{wider}")).unwrap();
+        let refused = narrowed(&bench).unwrap_err();
+        assert!(matches!(refused, PoliciesError::ProjectWidens(_)), "{refused}");
+    }
+}
