@@ -171,6 +171,25 @@ fn a_hidden_directory_is_empty_through_another_mount_of_it() {
     });
 }
 
+#[test]
+fn a_device_node_that_is_not_granted_cannot_be_opened() {
+    needs!(root, bwrap);
+    each(User::ALL, &[Backend::Bwrap], |scene| {
+        // Another /dev/zero.
+        let node = scene.outside().join("zero");
+        let made = std::process::Command::new("mknod").arg("-m666").arg(&node).args(["c", "1", "5"]).status();
+        assert!(made.expect("mknod starts").success());
+        let read = ["head", "-c", "1", text(&node)];
+        assert_eq!(scene.confine().run(read).fails().stdout, "");
+        assert_eq!(
+            scene.confine().option("--device", &node).run(read).exits(0).stdout,
+            "\0",
+            "with the grant"
+        );
+        assert_eq!(scene.control(read).exits(0).stdout, "\0", "outside");
+    });
+}
+
 fn text(path: &Path) -> &str {
     path.to_str().expect("scenes have plain names")
 }
