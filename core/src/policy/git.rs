@@ -1,6 +1,6 @@
 //! Git repositories in the workspace: what of them is protected, so that nothing planted in one runs on the host.
 //!
-//! A repository is a directory with a `.git`: each workspace root, and what a scan finds below one ([`scan`]). Its
+//! A repository is a directory with a `.git`: each workspace root, and what a bounded scan finds below one. Its
 //! parents are not searched: a repository above the workspace stays readable and gets no grant.
 
 mod pointer;
