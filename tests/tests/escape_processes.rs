@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdout, Stdio};
 use std::time::Duration;
 
 use confine_tests::program::compile;
-use confine_tests::world::{assert_gone, living, marker, within};
+use confine_tests::world::{assert_gone, content, living, marker, within};
 use confine_tests::{Backend, Scene, User, each, needs};
 
 /// A process of the same user outside, with a word that says whether anyone changed it.
@@ -110,6 +110,36 @@ fn a_secret_of_the_caller_is_in_no_environment_and_no_command_line() {
         assert_eq!(inside.stdout, "0\n", "{inside}");
         let passed = scene.confine().env("TOKEN", secret).option("--env", "TOKEN").shell(&look).exits(0);
         assert_ne!(passed.stdout, "0\n", "the twin that passes it: {passed}");
+    });
+}
+
+/// What a child can see of its parent.
+const PARENT: &str =
+    "cd /proc/$PPID; cat environ; readlink cwd exe fd/0 fd/1 fd/2 fd/4 fd/5; ls cwd/; cat fd/4";
+
+#[test]
+fn the_stage_shows_nothing_to_the_program() {
+    needs!(root, bwrap, landlock = 3);
+    each(User::ALL, Backend::ALL, |scene| {
+        let inside = scene.confine().shell(PARENT).fails();
+        assert_eq!(inside.stdout, "", "{inside}");
+        let outside = scene.control(["sh", "-c", &format!("sh -c '{PARENT}'; :")]);
+        assert!(outside.stdout.contains("HOME="), "{outside}");
+    });
+}
+
+#[test]
+fn the_stage_cannot_be_ended_by_the_program() {
+    needs!(root, bwrap, landlock = 6);
+    each(User::ALL, Backend::ALL, |scene| {
+        let left = marker();
+        let attack = format!("kill -STOP $PPID; kill -9 $PPID; setsid sleep {left} & echo alive > here");
+        let finished = scene.confine().with_report().shell(&attack).exits(0);
+        finished.reports("/outcome/kind", "exited");
+        assert_eq!(content(&scene.workspace().join("here")).as_deref(), Some("alive\n"));
+        assert_gone(&left, Duration::from_millis(100));
+        let outside = scene.control(["sh", "-c", "sh -c 'kill -9 $PPID'; echo alive"]);
+        assert_eq!(outside.signal(), Some(9), "{outside}");
     });
 }
 
