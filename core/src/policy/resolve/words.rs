@@ -61,32 +61,20 @@ impl Word<'_> {
         if bytes.is_empty() || bytes.contains(&0) {
             return Err(EntryFault::NoPath);
         }
+        // The shell expands what the command line says; there `~` and `${workspace}` are names like any other.
         let text = if self.is_literal() { None } else { self.text.as_os_str().to_str() };
-        let in_each = |rest: &str| {
-            let rest = PathBuf::from(rest.trim_start_matches('/'));
-            places
-                .workspaces
-                .iter()
-                .map(move |root| Spelt { base: root.as_path().into(), rest: rest.clone() })
-        };
-        match text {
-            Some("~") => return home(places, ""),
-            Some(text) if text.starts_with("~/") => return home(places, text.trim_start_matches("~/")),
-            Some(text) if text == WORKSPACE => return Ok(in_each("").collect()),
-            _ => {}
+        if let Some(below) = text.and_then(|text| below(text, "~")) {
+            let home = places.home.as_ref().ok_or(EntryFault::NoHome)?;
+            return Ok(vec![Spelt { base: home.as_path().into(), rest: below.into() }]);
         }
-        let below = text.and_then(|text| text.strip_prefix(WORKSPACE)).filter(|rest| rest.starts_with('/'));
-        let base = self.written.base.as_path();
-        let rest = PathBuf::from(self.text.as_os_str());
-        Ok(match below {
-            Some(below) => in_each(below).collect(),
-            None if self.key == "protect" && !bytes.contains(&b'/') => places
-                .workspaces
-                .iter()
-                .map(|root| Spelt { base: root.as_path().into(), rest: rest.clone() })
-                .collect(),
-            None => vec![Spelt { base: base.into(), rest }],
-        })
+        if let Some(below) = text.and_then(|text| below(text, WORKSPACE)) {
+            return Ok(in_each(places, Path::new(below)));
+        }
+        let rest = Path::new(self.text.as_os_str());
+        if self.key == "protect" && !bytes.contains(&b'/') {
+            return Ok(in_each(places, rest));
+        }
+        Ok(vec![Spelt { base: self.written.base.as_path().into(), rest: rest.into() }])
     }
 
     fn error(&self, fault: EntryFault) -> ResolveError {
@@ -99,9 +87,15 @@ impl Word<'_> {
     }
 }
 
-fn home(places: &Places, rest: &str) -> Result<Vec<Spelt>, EntryFault> {
-    let home = places.home.as_ref().ok_or(EntryFault::NoHome)?;
-    Ok(vec![Spelt { base: home.as_path().into(), rest: rest.trim_start_matches('/').into() }])
+/// What `text` says below `base`, where it is `base` or begins with `base/`.
+fn below<'t>(text: &'t str, base: &str) -> Option<&'t str> {
+    let below = text.strip_prefix(base)?;
+    (below.is_empty() || below.starts_with('/')).then(|| below.trim_start_matches('/'))
+}
+
+fn in_each(places: &Places, rest: &Path) -> Vec<Spelt> {
+    let roots = places.workspaces.iter().map(|root| root.as_path().to_owned());
+    roots.map(|base| Spelt { base, rest: rest.into() }).collect()
 }
 
 /// The absolute spellings of a word, for the policy's identity.
