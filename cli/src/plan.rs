@@ -85,6 +85,7 @@ fn readable(plan: &PortableArgv, confine: &Confine) -> String {
         line(format_args!("# sets     {}={}", Text::from(name.as_str()), shell::quote(value.as_os_str())));
     }
     for (layer, effects) in layers(plan, confine) {
+        let effects = if effects.is_empty() { "-".to_owned() } else { effects.to_string() };
         line(format_args!("# layer    {layer}: {effects}"));
     }
     for Loss { effect, reason } in &plan.missing {

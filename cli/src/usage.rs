@@ -8,9 +8,9 @@ use crate::fault;
 
 /// What later versions bring: the word on the command line, and the feature it belongs to.
 const LATER: &[(&str, &str)] = &[
-    ("--network proxy", "the egress proxy"),
-    ("--allow", "the egress proxy"),
-    ("--resolve", "the egress proxy"),
+    ("--network proxy", "the network proxy"),
+    ("--allow", "the network proxy"),
+    ("--resolve", "the network proxy"),
     ("--ask", "approvals"),
     ("--rules", "command rules"),
     ("--annotate", "the classification of denials"),
@@ -26,9 +26,9 @@ const LATER: &[(&str, &str)] = &[
     ("hook", "approvals"),
     ("conform", "third-party backends"),
     ("backend", "third-party backends"),
-    ("plugin", "egress plugins"),
-    ("plugin-host", "egress plugins"),
-    ("tool", "egress plugins"),
+    ("plugin", "egress tools"),
+    ("plugin-host", "egress tools"),
+    ("tool", "egress tools"),
     ("preset", "policy presets"),
     ("learn", "policy presets"),
 ];

@@ -9,7 +9,10 @@
 mod call;
 mod exits;
 mod generated;
+mod plan;
 mod policy;
 mod probe;
 mod report;
+mod terminal;
 mod usage;
+mod violation;

@@ -56,10 +56,10 @@ const WRONG: &[(&[&str], &str, &str)] = &[
 
 /// Words of later versions, and the feature that the message must name.
 const LATER: &[(&[&str], &str)] = &[
-    (&["run", "--network", "proxy", "--", "true"], "the egress proxy"),
-    (&["run", "--allow", "example.org", "--", "true"], "the egress proxy"),
-    (&["run", "--allow=example.org", "--", "true"], "the egress proxy"),
-    (&["run", "--resolve", "a=b", "--", "true"], "the egress proxy"),
+    (&["run", "--network", "proxy", "--", "true"], "the network proxy"),
+    (&["run", "--allow", "example.org", "--", "true"], "the network proxy"),
+    (&["run", "--allow=example.org", "--", "true"], "the network proxy"),
+    (&["run", "--resolve", "a=b", "--", "true"], "the network proxy"),
     (&["run", "--ask", "--", "true"], "approvals"),
     (&["run", "--rules", "x", "--", "true"], "command rules"),
     (&["run", "--annotate", "--", "true"], "the classification of denials"),
@@ -68,7 +68,7 @@ const LATER: &[(&[&str], &str)] = &[
     (&["policy", "describe", "--for", "model"], "the classification of denials"),
     (&["rules", "explain"], "command rules"),
     (&["serve", "--stdio"], "the service for other languages"),
-    (&["plugin", "verify"], "egress plugins"),
+    (&["plugin", "verify"], "egress tools"),
 ];
 
 #[test]
