@@ -12,7 +12,7 @@ ifeq ($(shell id -u),0)
 NEEDS := root,$(NEEDS)
 endif
 ifeq ($(shell uname -m),x86_64)
-NEEDS := $(NEEDS),ia32
+NEEDS := $(NEEDS),ia32,io_uring
 endif
 export CONFINE_REQUIRE ?= $(NEEDS)
 
