@@ -145,6 +145,26 @@ fn a_second_signal_ends_the_tree_at_once() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
 }
 
+#[test]
+fn a_hangup_ends_the_program_unless_confine_was_started_to_ignore_it() {
+    if !needs_a_sandbox("a_hangup_ends_the_program_unless_confine_was_started_to_ignore_it") {
+        return;
+    }
+    for (before, code) in [("", 129), ("trap '' HUP; ", 5)] {
+        let scene = scene();
+        let program = ": > ready; sleep 1; exit 5";
+        let script = format!("{before}exec {} run -- sh -c '{program}'", env!("CARGO_BIN_EXE_confine"));
+        let home = confine(scene.path());
+        let mut shell = std::process::Command::new("sh");
+        shell.arg("-c").arg(script).current_dir(scene.path()).env_clear();
+        shell.envs(home.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let mut child = shell.spawn().unwrap();
+        until(|| scene.path().join("ready").exists());
+        send("HUP", child.id());
+        assert_eq!(child.wait().unwrap().code(), Some(code), "{before}");
+    }
+}
+
 fn send(signal: &str, pid: u32) {
     let script = format!("kill -{signal} {pid}");
     assert!(std::process::Command::new("sh").arg("-c").arg(script).status().unwrap().success());

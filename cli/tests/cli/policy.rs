@@ -104,3 +104,25 @@ fn an_option_that_names_nothing_is_an_error_by_its_name() {
         assert!(text(&output.stderr).contains("\nhelp: "), "{}", text(&output.stderr));
     }
 }
+
+#[test]
+fn a_policy_that_a_workspace_brings_along_may_only_take_away() {
+    let wider = "version = 1\n[filesystem]\nwrite = [\"../../out\"]\n";
+    let narrower = "version = 1\n[filesystem]\nhide = [\"../../out\"]\n";
+    for (brought, code) in [(wider, 125), (narrower, 0)] {
+        let directory = directory_with(GOOD);
+        std::fs::create_dir(directory.path().join("ws/.confine")).unwrap();
+        std::fs::write(directory.path().join("ws/.confine/policy.toml"), brought).unwrap();
+        let words = ["policy", "show", "--policy", "workspace-write", "--workspace", "ws"];
+        let output = confine(directory.path()).args(words).output().unwrap();
+        let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(code), "{brought}: {stderr}");
+        match code {
+            0 => assert!(
+                stdout.lines().any(|line| line.starts_with("hide") && line.contains("/out ")),
+                "{stdout}"
+            ),
+            _ => assert!(stderr.contains(".confine/policy.toml") && stderr.contains("\nhelp: "), "{stderr}"),
+        }
+    }
+}
