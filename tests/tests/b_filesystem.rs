@@ -374,49 +374,58 @@ fn case_b16_a_program_whose_link_leads_out_of_view_is_127_and_names_it() {
 }
 
 #[test]
+fn case_b19_a_planted_git_link_grants_nothing() {
+    needs!(root, bwrap, landlock = 6, git);
+    each(EVERYBODY, Backend::ALL, |scene| {
+        let (git, outside) = (scene.workspace().join(".git"), scene.outside());
+        scene.repository(&outside);
+        let elsewhere = outside.join(".git");
+        // What a first run may leave behind; where it was moved away afterwards, as if it had not been.
+        scene.confine().shell(&format!("ln -s {} .git; exit 0", elsewhere.display())).exits(0);
+        if !is_there(&git) {
+            symlink(&elsewhere, &git).unwrap();
+        }
+        assert_grants_nothing(scene, &elsewhere);
+        scene.control(["touch", ".git/x"]).exits(0);
+        assert!(is_there(&elsewhere.join("x")));
+    });
+}
+
+#[test]
 fn case_b19_a_planted_git_pointer_grants_nothing() {
     needs!(root, bwrap, landlock = 6, git);
     each(EVERYBODY, Backend::ALL, |scene| {
-        let (workspace, outside) = (scene.workspace(), scene.outside());
-        scene.write(&outside.join("HEAD"), "ref: refs/heads/main\n");
-        scene.write(&outside.join("config"), "[core]\n");
-        let git = workspace.join(".git");
-        let before = names(&outside);
-
-        scene.confine().shell(&format!("ln -s {} .git; exit 0", outside.display())).exits(0);
-        if !is_there(&git) {
-            symlink(&outside, &git).unwrap();
-        }
-        assert_no_grant(scene, "touch .git/x", &before);
-        fs::remove_file(&git).unwrap();
-
-        let pointer = format!("gitdir: {}\n", outside.display());
-        scene.confine().shell(&format!("printf '{pointer}' > .git; exit 0")).exits(0);
-        scene.write(&git, &pointer);
-        // It points back, as a real worktree does, but is no repository of the caller's.
-        scene.write(&outside.join("gitdir"), &format!("{}\n", git.display()));
-        scene.write(&outside.join("commondir"), ".\n");
-        let before = names(&outside);
-        let script = format!("touch {0}/x; mkdir -p {0}/objects && touch {0}/objects/x", outside.display());
-        if scene.user == User::Ordinary {
-            assert_no_grant_or_repository(scene, &script, &before);
+        let (git, repository) = (scene.workspace().join(".git"), scene.base().join("repository"));
+        scene.repository(&repository);
+        let worktree = scene.directory(&scene.base().join("worktree"));
+        scene.git(&repository, &["worktree", "add", "-q", "-b", "side", worktree.to_str().unwrap()]);
+        let plain = scene.directory(&scene.home().join("keys"));
+        // A directory of no repository, a repository, and the directory of a worktree that is somewhere else.
+        for target in [plain, repository.join(".git"), repository.join(".git/worktrees/worktree")] {
+            let pointer = format!("gitdir: {}\n", target.display());
+            scene.confine().shell(&format!("printf '{pointer}' > .git; exit 0")).exits(0);
+            scene.write(&git, &pointer);
+            assert_grants_nothing(scene, &target);
+            scene.control(["touch", target.join("x").to_str().unwrap()]).exits(0);
+            assert!(is_there(&target.join("x")));
+            fs::remove_file(target.join("x")).unwrap();
         }
     });
 }
 
-/// The attempt fails, or nothing runs; either way nothing appears outside.
-fn assert_no_grant(scene: &Scene, script: &str, before: &[String]) {
-    let run = scene.confine().with_report().shell(script);
+/// Whatever `.git` points to, nothing outside the workspace can be written.
+fn assert_grants_nothing(scene: &Scene, target: &Path) {
+    let before = tree(target);
+    for path in ["x", "objects/x", "refs/heads/x", "logs/x"] {
+        let place = target.join(path);
+        let script = format!("mkdir -p \"$(dirname {0})\" && echo evil > {0}", place.display());
+        let run = scene.confine().shell(&script);
+        assert_ne!(run.code(), Some(0), "{run}");
+        assert_eq!(tree(target), before, "{run}");
+    }
+    let run = scene.confine().shell("touch .git/x");
     assert_ne!(run.code(), Some(0), "{run}");
-    assert_eq!(names(&scene.outside()), before, "{run}");
-}
-
-/// A directory that looks in every way like a worktree's of the caller gets what a worktree gets, and no more.
-fn assert_no_grant_or_repository(scene: &Scene, script: &str, before: &[String]) {
-    let run = scene.confine().with_report().shell(script);
-    assert!(!is_there(&scene.outside().join("config.worktree")), "{run}");
-    let new: Vec<_> = names(&scene.outside()).into_iter().filter(|name| !before.contains(name)).collect();
-    assert!(new.is_empty() || run.code() == Some(0), "{new:?} after {run}");
+    assert_eq!(tree(target), before, "{run}");
 }
 
 #[test]
