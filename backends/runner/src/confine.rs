@@ -11,6 +11,7 @@ use confine_core::Probe;
 use crate::command::Command;
 use crate::facts;
 use crate::find::Find;
+use crate::guard;
 use crate::launch::Image;
 use crate::places::Places;
 use crate::spawn::Spawner;
@@ -103,14 +104,20 @@ impl Builder {
         Self { probe: Some(probe), ..self }
     }
 
+    /// Looks at the host, and pays what runs of this user left that were killed ([`guard::recover`]).
+    ///
     /// # Errors
     /// See [`Confine::detect`].
     pub fn detect(self) -> Result<Confine, DetectError> {
         let find = Find { stage: self.stage, ..Find::here() };
         let probe = self.probe.unwrap_or_else(|| facts::probe(&find));
+        let places = Places::here();
+        for recovered in guard::recover(&places) {
+            tracing::warn!(run = recovered.run, "paid what a killed run left");
+        }
         let registry = self.registry.unwrap_or_default();
         let image = if self.by_path { Image::File } else { Image::Sealed(OnceLock::new()) };
         let spawner = Arc::new(Spawner::start().map_err(DetectError::Thread)?);
-        Ok(Confine { shared: Arc::new(Shared { probe, registry, image, places: Places::here(), spawner }) })
+        Ok(Confine { shared: Arc::new(Shared { probe, registry, image, places, spawner }) })
     }
 }

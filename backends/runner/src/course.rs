@@ -222,7 +222,11 @@ impl Course {
     /// Pays what is owed on the host, off the runtime.
     async fn settle(&mut self) -> Aftermath {
         let Some(guard) = self.start.process.settle() else { return Aftermath::default() };
-        spawn_blocking(move || guard.finish()).await.unwrap_or_default()
+        let aftermath = spawn_blocking(move || guard.finish()).await.unwrap_or_default();
+        for violation in &aftermath.violations {
+            self.start.announcer.say(Event::Violation(violation.clone()));
+        }
+        aftermath
     }
 
     fn outcome(&mut self) -> Outcome {

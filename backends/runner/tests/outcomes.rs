@@ -1,5 +1,7 @@
 //! How a run ended is told from records, for every kind of end.
 
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test reports by panicking")]
+
 mod harness;
 
 use std::fs;

@@ -1,5 +1,7 @@
 //! Any runtime, any thread: who drops what, and when.
 
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test reports by panicking")]
+
 mod harness;
 
 use std::thread;

@@ -1,5 +1,7 @@
 //! Descriptors 0 to 2, events and terminals.
 
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test reports by panicking")]
+
 mod harness;
 
 use std::fs::{self, File};
