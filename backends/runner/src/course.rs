@@ -14,7 +14,7 @@ use confine_core::{Outcome, Report};
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinSet, spawn_blocking};
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::control::{Control, Received};
 use crate::events::{Announcer, Event};
@@ -208,14 +208,19 @@ impl Course {
         self.start.announcer.release();
     }
 
-    /// Everything that is in the pipes; after a forced end the caller's descriptors cannot hold it up for long.
+    /// Everything that is in the pipes; once the run was ended, or its caller wants it to be, the caller's descriptors
+    /// cannot hold it up for long.
     async fn drain(&mut self) {
-        let relays = &mut self.relays;
+        let (relays, orders, stopped) = (&mut self.relays, &mut self.start.orders, self.story.is_stopped());
         let all = async { while relays.join_next().await.is_some() {} };
-        if self.story.is_stopped() {
-            let _ = timeout(FLUSH, all).await;
-        } else {
-            all.await;
+        let enough = async {
+            while !stopped && !matches!(orders.recv().await, Some(Order::Cancel(_)) | None) {}
+            sleep(FLUSH).await;
+        };
+        tokio::select! {
+            biased;
+            () = all => {}
+            () = enough => {}
         }
     }
 
