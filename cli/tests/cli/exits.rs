@@ -22,6 +22,9 @@ pub(crate) fn needs_root(test: &str) -> bool {
     let root = std::fs::metadata("/proc/self")
         .is_ok_and(|metadata| std::os::unix::fs::MetadataExt::uid(&metadata) == 0);
     if !root {
+        let required =
+            std::env::var("CONFINE_REQUIRE").is_ok_and(|list| list.split(',').any(|one| one == "root"));
+        assert!(!required, "{test} needs root, which CONFINE_REQUIRE lists");
         eprintln!("SKIP {test}: needs root");
     }
     root

@@ -14,6 +14,7 @@ fn needs_a_terminal(test: &str) -> bool {
     }
     let there = Path::new("/usr/bin/script").exists();
     if !there {
+        assert!(std::env::var_os("CONFINE_REQUIRE").is_none(), "{test} needs script(1)");
         eprintln!("SKIP {test}: script(1) is missing");
     }
     there
