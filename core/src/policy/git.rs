@@ -152,11 +152,25 @@ impl Rules<'_, '_> {
                 if self.exists(&module, "HEAD") {
                     self.directory(&module);
                 } else {
-                    next.extend(self.directories(&module, ""));
+                    next.extend(self.unborn(&module));
                 }
             }
             level = next;
         }
+    }
+
+    /// A directory below `modules` that is no git directory, but lacks only a `HEAD` to become one: its settings and
+    /// hooks are protected as they stand, unless they are a submodule's directory of that name. Answers the rest.
+    fn unborn(&mut self, module: &AbsPath) -> Vec<AbsPath> {
+        let settings: Vec<AbsPath> = ["config", "hooks"]
+            .iter()
+            .filter_map(|name| module.join(name).ok())
+            .filter(|path| self.assembly.host.stat(path).is_ok() && !self.exists(path, "HEAD"))
+            .collect();
+        settings.iter().for_each(|path| self.protect(path));
+        let mut rest = self.directories(module, "");
+        rest.retain(|path| !settings.contains(path));
+        rest
     }
 
     fn worktrees(&mut self, git: &AbsPath) {

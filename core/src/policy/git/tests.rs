@@ -133,6 +133,20 @@ fn case_c04_modules_worktrees_and_pointer_files_are_protected() {
 }
 
 #[test]
+fn settings_below_modules_are_protected_before_there_is_a_head() {
+    let mut fake = host();
+    fake.repository(WS).git_directory("/home/u/ws/.git/modules/group/hooks");
+    fake.file("/home/u/ws/.git/modules/sub/config", "").directory("/home/u/ws/.git/modules/sub/hooks");
+    let policy = workspace_write().on(&fake).unwrap();
+    for name in ["sub/config", "sub/hooks", "group/hooks/config"] {
+        assert_eq!(policy.at(&format!("{WS}/.git/modules/{name}")), Protect, "{name}");
+    }
+    for name in ["sub", "sub/HEAD", "group/hooks", "group/hooks/index"] {
+        assert_eq!(policy.at(&format!("{WS}/.git/modules/{name}")), Write, "{name}");
+    }
+}
+
+#[test]
 fn every_row_of_the_built_in_git_set_is_protected() {
     let mut fake = host();
     fake.repository(WS);
