@@ -1,0 +1,130 @@
+//! The figures, as tables and as JSON.
+
+use serde_json::{Value, json};
+
+use crate::fault::Fault;
+use crate::growth::{self, Point};
+use crate::heap::{self, Heap};
+use crate::options::{Format, Options};
+use crate::peak;
+use crate::place::Place;
+use crate::rounds::{self, Series};
+use crate::row::Row;
+
+/// VmHWM of `confine` should stay below this many KiB.
+const PEAK: u64 = 8 * 1024;
+/// A launch from a process with a large heap should take at most this many times one from a small process.
+const HEAP: f64 = 1.2;
+
+/// Everything measured.
+pub(crate) struct Report {
+    rounds: usize,
+    series: Vec<Series>,
+    peaks: Vec<(Row, u64)>,
+    points: Vec<Point>,
+    heap: Heap,
+}
+
+/// A figure beside what we want of it.
+struct Ratio {
+    base: &'static str,
+    value: f64,
+    target: f64,
+}
+
+impl Report {
+    /// Measures it all.
+    pub(crate) fn measure(options: &Options) -> Result<Self, Fault> {
+        let place = Place::new(options)?;
+        let series = rounds::measure(&place, options.rounds)?;
+        let peaks = [Row::CliBwrap, Row::CliLandlock].into_iter();
+        let peaks = peaks.map(|row| Ok((row, peak::kibibytes(&place, row)?))).collect::<Result<_, _>>()?;
+        let points = growth::measure(&place, options.few())?;
+        let heap = heap::measure(&place, options.few())?;
+        Ok(Self { rounds: options.rounds, series, peaks, points, heap })
+    }
+
+    /// On stdout.
+    pub(crate) fn print(&self, format: Format) {
+        match format {
+            Format::Json => println!("{:#}", self.json()),
+            Format::Table => self.tables(),
+        }
+    }
+
+    fn ratio(&self, one: &Series) -> Option<Ratio> {
+        let target = one.row.target()?;
+        let base = self.series.iter().find(|series| series.row == target.base)?;
+        Some(Ratio { base: target.base.name(), value: one.ratio(base), target: target.ratio })
+    }
+
+    fn tables(&self) {
+        println!("launch of /bin/true, {} rounds, times in ms, ratios: median of pairs\n", self.rounds);
+        println!("{:18} {:>8} {:>8} {:>8}   ratio", "row", "median", "p99", "cpu");
+        for one in &self.series {
+            let ratio = self.ratio(one).map_or(String::new(), |ratio| ratio.text());
+            println!(
+                "{:18} {:8.2} {:8.2} {:8.2}   {ratio}",
+                one.row.name(),
+                one.median(),
+                one.p99(),
+                one.processor()
+            );
+        }
+        println!("\npeak memory of confine (VmHWM)");
+        for (row, size) in &self.peaks {
+            println!("{:18} {size:8} KiB   {}", row.name(), met(*size < PEAK, &format!("below {PEAK} KiB")));
+        }
+        println!("\ngrowth, library launch");
+        for point in &self.points {
+            let figure = match &point.median {
+                Ok(median) => format!("{median:8.2} ms"),
+                Err(reason) => format!("refused: {reason}"),
+            };
+            println!("{:18} {:8} {figure}", point.what.name(), point.count);
+        }
+        println!("\nlibrary-bwrap from a process with 1 GiB of touched heap");
+        let ratio = Ratio { base: "one without", value: self.heap.ratio(), target: HEAP };
+        println!(
+            "{:18} {:8.2} ms, {:.2} ms without   {}",
+            "",
+            self.heap.with,
+            self.heap.without,
+            ratio.text()
+        );
+    }
+
+    fn json(&self) -> Value {
+        let rows = self.series.iter().map(|one| {
+            let ratio = self.ratio(one);
+            json!({
+                "row": one.row.name(), "median_ms": one.median(), "p99_ms": one.p99(), "cpu_ms": one.processor(),
+                "ratio": ratio.map(|ratio| json!({"base": ratio.base, "median": ratio.value, "target": ratio.target})),
+            })
+        });
+        let peaks = self
+            .peaks
+            .iter()
+            .map(|(row, size)| json!({"row": row.name(), "peak_kib": size, "target_kib": PEAK}));
+        let points = self.points.iter().map(|point| {
+            let (median, refusal) = (point.median.as_ref().ok(), point.median.as_ref().err());
+            json!({"what": point.what.name(), "count": point.count, "median_ms": median, "refusal": refusal})
+        });
+        json!({
+            "version": 1, "rounds": self.rounds, "rows": rows.collect::<Value>(), "peaks": peaks.collect::<Value>(),
+            "growth": points.collect::<Value>(),
+            "heap": {"with_ms": self.heap.with, "without_ms": self.heap.without, "ratio": self.heap.ratio(), "target": HEAP},
+        })
+    }
+}
+
+impl Ratio {
+    fn text(&self) -> String {
+        let want = format!("at most {:.2}", self.target);
+        format!("{:.2} x {}   {}", self.value, self.base, met(self.value <= self.target, &want))
+    }
+}
+
+fn met(is_met: bool, target: &str) -> String {
+    format!("({target}: {})", if is_met { "met" } else { "NOT met" })
+}
