@@ -5,15 +5,16 @@
 
 use std::ffi::OsStr;
 use std::fs::{File, Permissions};
-use std::io::{Read as _, Write as _};
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::PermissionsExt as _;
 
 use confine_core::AbsPath;
 use confine_core::policy::fs::Placeholder;
 use nix::errno::Errno;
-use nix::fcntl::{OFlag, openat};
+use nix::fcntl::{AtFlags, OFlag, openat};
 use nix::sys::stat::{Mode, SFlag, mkdirat};
-use nix::unistd::{UnlinkatFlags, unlinkat};
+use nix::unistd::{UnlinkatFlags, linkat, unlinkat};
 
 use crate::beneath::{Identity, Spot, kind};
 use crate::view::reopen_regular;
@@ -35,6 +36,8 @@ const CREATE: OFlag = OFlag::O_WRONLY
     .union(OFlag::O_EXCL)
     .union(OFlag::O_NOFOLLOW)
     .union(OFlag::O_CLOEXEC);
+/// A file without a name (Linux 3.11; NFS and some others have none).
+const UNNAMED: OFlag = OFlag::O_WRONLY.union(OFlag::O_TMPFILE).union(OFlag::O_CLOEXEC);
 
 /// What stands where a placeholder was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,16 +82,40 @@ pub(crate) fn precreate(path: &AbsPath) -> nix::Result<Identity> {
     identity(&spot)
 }
 
+/// Appears complete where the file system can do that: git may read it at any moment, and whoever makes it may be
+/// killed at any moment.
 fn file(spot: &Spot, mode: Mode, text: &[u8]) -> nix::Result<()> {
-    let mut file = File::from(openat(&spot.parent, spot.name.as_os_str(), CREATE, mode)?);
-    // The caller's umask is for its own files.
-    let complete =
-        file.set_permissions(Permissions::from_mode(mode.bits())).and_then(|()| file.write_all(text));
-    complete.map_err(|error| {
+    match unnamed(spot, mode, text) {
+        Err(errno) if errno != Errno::EEXIST => named(spot, mode, text),
+        appeared => appeared,
+    }
+}
+
+fn unnamed(spot: &Spot, mode: Mode, text: &[u8]) -> nix::Result<()> {
+    let made = openat(&spot.parent, ".", UNNAMED, mode)?;
+    let itself = format!("/proc/self/fd/{}", made.as_raw_fd());
+    // Keeps the file's descriptor, and so its link in /proc, until it has a name.
+    let _held = complete(made, mode, text)?;
+    let name = spot.name.as_os_str();
+    linkat(nix::fcntl::AT_FDCWD, itself.as_str(), &spot.parent, name, AtFlags::AT_SYMLINK_FOLLOW)
+}
+
+/// A kill in between leaves it empty.
+fn named(spot: &Spot, mode: Mode, text: &[u8]) -> nix::Result<()> {
+    let made = openat(&spot.parent, spot.name.as_os_str(), CREATE, mode)?;
+    complete(made, mode, text).map(drop).inspect_err(|_| {
         // Half a placeholder may not stay; the error is the one to tell.
         let _ = unlinkat(&spot.parent, spot.name.as_os_str(), UnlinkatFlags::NoRemoveDir);
-        Errno::from_raw(error.raw_os_error().unwrap_or(libc::EIO))
     })
+}
+
+fn complete(made: OwnedFd, mode: Mode, text: &[u8]) -> nix::Result<File> {
+    let mut file = File::from(made);
+    // The caller's umask is for its own files.
+    let written =
+        file.set_permissions(Permissions::from_mode(mode.bits())).and_then(|()| file.write_all(text));
+    let errno = |error: io::Error| Errno::from_raw(error.raw_os_error().unwrap_or(libc::EIO));
+    written.map(|()| file).map_err(errno)
 }
 
 fn identity(spot: &Spot) -> nix::Result<Identity> {
@@ -105,7 +132,8 @@ pub(crate) fn is_same(spot: &Spot, made: Option<Identity>) -> bool {
     identity(spot).is_ok_and(|found| made.is_none_or(|made| made == found))
 }
 
-/// What stands there now. Without an identity (the run died between making and noting it) the content alone decides.
+/// What stands there now. Without an identity (the run died between making and noting it) the content alone decides,
+/// and an empty file is a placeholder that was not written yet.
 pub(crate) fn standing(spot: &Spot, placeholder: Placeholder, made: Option<Identity>) -> Standing {
     let Ok(Some(stat)) = spot.stat() else { return Standing::Gone };
     if made.is_some_and(|made| made != Identity::from(&stat)) {
@@ -114,7 +142,7 @@ pub(crate) fn standing(spot: &Spot, placeholder: Placeholder, made: Option<Ident
     let same = match (placeholder, kind(&stat)) {
         (Placeholder::Directory, SFlag::S_IFDIR) => is_empty(spot),
         (Placeholder::Empty, SFlag::S_IFREG) => stat.st_size == 0,
-        (Placeholder::Dot, SFlag::S_IFREG) => holds(spot, DOT),
+        (Placeholder::Dot, SFlag::S_IFREG) => holds(spot, DOT) || made.is_none() && stat.st_size == 0,
         _ => false,
     };
     if same { Standing::Unchanged } else { Standing::Changed }
@@ -151,6 +179,7 @@ fn holds(spot: &Spot, text: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
 
     fn bench() -> (tempfile::TempDir, AbsPath) {
         let top = tempfile::tempdir().unwrap();
@@ -170,6 +199,28 @@ mod tests {
             remove(&spot, placeholder).unwrap();
             assert_eq!(standing(&spot, placeholder, Some(made)), Standing::Gone);
         }
+    }
+
+    #[test]
+    fn a_file_appears_complete() {
+        let (_keep, top) = bench();
+        let watch = Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC).unwrap();
+        let seen = AddWatchFlags::IN_CREATE | AddWatchFlags::IN_MODIFY | AddWatchFlags::IN_ATTRIB;
+        watch.add_watch(top.as_path(), seen).unwrap();
+        make(&top.join("commondir").unwrap(), Placeholder::Dot).unwrap();
+        let events = watch.read_events().unwrap();
+        let named = events.iter().filter(|event| event.name.as_deref() == Some(OsStr::new("commondir")));
+        assert_eq!(named.map(|event| event.mask).collect::<Vec<_>>(), [AddWatchFlags::IN_CREATE]);
+    }
+
+    #[test]
+    fn where_it_cannot_a_kill_leaves_what_the_next_start_removes() {
+        let (_keep, top) = bench();
+        let spot = Spot::of(&top.join("commondir").unwrap()).unwrap();
+        named(&spot, FILE, b"").unwrap();
+        assert_eq!(standing(&spot, Placeholder::Dot, None), Standing::Unchanged);
+        assert_eq!(standing(&spot, Placeholder::Dot, Some(identity(&spot).unwrap())), Standing::Changed);
+        assert_eq!(named(&spot, FILE, DOT), Err(Errno::EEXIST));
     }
 
     #[test]
