@@ -8,6 +8,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -171,6 +173,33 @@ fn case_d08_sockets_of_the_host_are_not_reached() {
                 run.says("net-unix-path");
             }
         }
+    });
+}
+
+#[test]
+fn case_d08_a_listener_that_vanishes_during_the_launch_breaks_no_run() {
+    needs!(root, bwrap);
+    each(&[User::Ordinary], &[Backend::Bwrap], |scene| {
+        let over = Arc::new(AtomicBool::new(false));
+        let coming_and_going = thread::spawn({
+            let (over, place) = (Arc::clone(&over), scene.outside());
+            move || {
+                for number in 0.. {
+                    let socket = place.join(format!("{number}.sock"));
+                    let listener = UnixListener::bind(&socket).unwrap();
+                    thread::sleep(Duration::from_millis(10));
+                    drop(listener);
+                    fs::remove_file(&socket).unwrap();
+                    if over.load(Ordering::Relaxed) {
+                        return;
+                    }
+                }
+            }
+        });
+        let codes: Vec<_> = (0..20).map(|_| scene.confine().run(["true"]).code()).collect();
+        over.store(true, Ordering::Relaxed);
+        coming_and_going.join().unwrap();
+        assert_eq!(codes, [Some(0); 20]);
     });
 }
 
