@@ -5,11 +5,11 @@ mod written;
 
 use std::path::PathBuf;
 
-use confine_core::policy::resolve::{Request, Written, resolve as resolve_request};
+use confine_core::policy::resolve::{Request, Written};
 use confine_core::policy::{Policy, Source};
 use confine_core::{AbsPath, BackendId, LaunchFault, LaunchStage, Text};
 use confine_runner::places::Places;
-use confine_runner::policies::{Choice, Loaded};
+use confine_runner::policies::{Choice, Loaded, PoliciesError};
 use confine_runner::view::HostView;
 use confine_runner::{Confine, policies};
 
@@ -29,14 +29,22 @@ pub(crate) struct Resolved {
 /// # Errors
 /// The first policy, path or entry that is wrong, by name.
 pub(crate) fn resolve(options: &PolicyOptions) -> Result<Resolved, LaunchFault> {
-    let (request, projects) = request(options)?;
-    let policy = policy(&request)?;
-    let cwd = request.cwd.clone();
-    Ok(Resolved { policy: narrowed(policy, request, projects)?, cwd })
+    let (loaded, request) = request(options, &Places::here())?;
+    let policy = policy(&loaded, &request)?;
+    Ok(Resolved { policy, cwd: request.cwd })
 }
 
-/// What is to be resolved, and the policies that workspaces bring along.
-fn request(options: &PolicyOptions) -> Result<(Request, Vec<Written>), LaunchFault> {
+/// As [`resolve`], for a run: what it keeps has its place before the policy says who may write there.
+///
+/// # Errors
+/// As [`resolve`].
+pub(crate) fn resolve_to_run(options: &PolicyOptions) -> Result<Resolved, LaunchFault> {
+    let resolved = resolve(options)?;
+    if Places::here().prepare(&resolved.policy) { resolve(options) } else { Ok(resolved) }
+}
+
+/// The policies to be resolved, and against what.
+fn request(options: &PolicyOptions, places: &Places) -> Result<(Loaded, Request), LaunchFault> {
     let here = place::here()?;
     let named = |option, paths: &[PathBuf]| {
         paths.iter().map(|path| place::named(option, &here, path)).collect::<Result<Vec<_>, _>>()
@@ -45,56 +53,27 @@ fn request(options: &PolicyOptions) -> Result<(Request, Vec<Written>), LaunchFau
     let cwd = named("--cwd", options.cwd.as_slice())?.pop();
     let workspaces_named = !workspaces.is_empty();
     let workspaces = if workspaces_named { workspaces } else { vec![here.clone()] };
-    let places = Places::here();
-    let choice =
-        Choice { policy: options.policy.as_deref(), cwd: &here, workspaces: &workspaces, places: &places };
-    let Loaded { mut layers, projects, files } = policies::load(&choice).map_err(|error| {
-        let fault = LaunchFault::new(LaunchStage::Policy, format!("load the policy: {error}"));
-        LaunchFault { help: error.help(), ..fault }
-    })?;
-    layers.push(Written { file: written::file(options), base: here.clone(), source: Source::CommandLine });
+    let choice = Choice { policy: options.policy.as_deref(), cwd: &here, workspaces: &workspaces, places };
+    let loaded = policies::load(&choice).map_err(|error| refused("load", &error))?;
+    let own = Written { file: written::file(options), base: here.clone(), source: Source::CommandLine };
     let request = Request {
-        layers,
+        layers: vec![own],
         workspaces,
         workspaces_named,
         cwd: cwd.unwrap_or(here),
         own_directories: places.own_directories(),
-        own_files: files,
+        own_files: Vec::new(),
     };
-    Ok((request, projects))
+    Ok((loaded, request))
 }
 
-fn policy(request: &Request) -> Result<Policy, LaunchFault> {
-    resolve_request(request, &HostView::here()).map_err(|error| {
-        let fault = LaunchFault::new(LaunchStage::Policy, format!("resolve the policy: {error}"));
-        LaunchFault { help: error.help(), ..fault }
-    })
+fn policy(loaded: &Loaded, request: &Request) -> Result<Policy, LaunchFault> {
+    loaded.resolve(request, &HostView::here()).map_err(|error| refused("resolve", &error))
 }
 
-/// `policy` with what the workspaces' own policies take away. They may take away only: a program of an earlier run, or
-/// whoever wrote the repository, may have written them.
-fn narrowed(policy: Policy, request: Request, projects: Vec<Written>) -> Result<Policy, LaunchFault> {
-    let mut request = request;
-    let mut narrow = policy;
-    for project in projects {
-        let source = project.source.clone();
-        request.layers.push(project);
-        let next = self::policy(&request)?;
-        if !narrow.covers(&next) {
-            return Err(wider(&source));
-        }
-        narrow = next;
-    }
-    Ok(narrow)
-}
-
-fn wider(source: &Source) -> LaunchFault {
-    let name = match source {
-        Source::File(path) => path.to_string(),
-        _ => String::new(),
-    };
-    let text = format!("take the workspace's policy `{name}`: it allows more than the caller's policy does");
-    LaunchFault::new(LaunchStage::Policy, text).help("a workspace's policy may only narrow; move wider entries to the user's policy.toml or the command line")
+fn refused(doing: &str, error: &PoliciesError) -> LaunchFault {
+    let fault = LaunchFault::new(LaunchStage::Policy, format!("{doing} the policy: {error}"));
+    LaunchFault { help: error.help(), ..fault }
 }
 
 /// The facts of this host and the backends, with the stage launched by its file.

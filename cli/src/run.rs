@@ -80,7 +80,7 @@ fn intended(words: &[OsString]) -> Option<(&OsStr, &[OsString])> {
 }
 
 fn attempt(arguments: &Run, sink: &mut Option<Sink>, known: &mut Known) -> Result<Ended, LaunchFault> {
-    let resolved = request::resolve(&arguments.policy)?;
+    let resolved = request::resolve_to_run(&arguments.policy)?;
     *known = Known { cwd: Some(resolved.cwd.clone()), policy: Some(resolved.policy.clone()) };
     if let Some(Err(refused)) = sink.as_ref().map(|sink| sink.check(&resolved.policy)) {
         *sink = None;

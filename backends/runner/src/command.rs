@@ -128,6 +128,7 @@ impl Command {
             .confined(&confined, environment.dropped);
         let span = span(&heading, &confined, &self.words);
         let guard = Guard::begin(&policy, &heading.stamp.run, &self.shared.places)?;
+        let heading = heading.without(guard.loss());
         let ready =
             Ready { clock, heading: Arc::new(heading), limits: policy.limits, confined, environment, guard };
         ready.start(&self.shared, self.streams, span).await

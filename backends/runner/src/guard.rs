@@ -1,7 +1,9 @@
 //! What is owed on the host for one run: placeholders and precreated files before it, checks and quarantine after it.
 //!
 //! A journal entry stands in the state directory as long as something is owed; the next start of any confine command
-//! finishes what a killed run left ([`recover`]). Where nothing is owed, no file is touched.
+//! finishes what a killed run left ([`recover`]). Where nothing is owed, no file is touched. Where the state directory
+//! cannot be written (a read-only home, confine inside confine), a run that only watches names goes without an entry:
+//! its checks are made, but not after a kill, and its report says so.
 //!
 //! What appears after the whole tree is dead is judged by the world alone: a watcher can be outrun. Who made it is not
 //! known, so what somebody else creates by a protected name during a run is moved away as well, and can be restored.
@@ -9,6 +11,7 @@
 mod arrival;
 mod check;
 mod clones;
+mod fault;
 mod owed;
 mod todo;
 
@@ -16,23 +19,27 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use confine_core::policy::Policy;
 use confine_core::report::{Quarantined, Violation};
-use confine_core::{AbsPath, Effect, LaunchFault, LaunchStage};
-use nix::errno::Errno;
+use confine_core::{AbsPath, Effect, LaunchFault, Loss};
 
 use crate::beneath::{Identity, directory};
 use crate::journal::{self, Entry, Journal, Made};
 use crate::placeholder;
-use crate::places::{Place, PlaceError, Places};
+use crate::places::{Place, Places};
 use crate::watch;
+
+use fault::Unkept;
 
 pub use crate::watch::MaskWatch;
 
 /// How long a tree may live on after its runner was killed (at most 24 ms were measured): the checks come after it.
 const DYING: Duration = Duration::from_millis(50);
+
+/// Why a run goes without an entry.
+const UNKEPT: &str = "the state directory cannot be written: names are compared after the run only, not after a kill, and what appeared is renamed in place";
 
 /// The debts of one run. Dropped without [`Guard::finish`], it pays them too.
 #[derive(Debug)]
@@ -86,6 +93,12 @@ impl Guard {
         MaskWatch::over(&self.masks)
     }
 
+    /// What the run goes without, where no entry could be written.
+    pub fn loss(&self) -> Option<Loss> {
+        let unkept = self.debts.as_ref().is_some_and(|debts| debts.ledger.is_none());
+        unkept.then(|| Loss { effect: Effect::FsCarveOutNew, reason: UNKEPT.into() })
+    }
+
     /// After the whole tree is dead: checks, quarantines, removes, and strikes the journal entry.
     pub fn finish(mut self) -> Aftermath {
         self.debts.take().map(Debts::pay).unwrap_or_default()
@@ -115,7 +128,9 @@ pub fn recover(places: &Places) -> Vec<Recovered> {
             let run = account.entry.run.clone();
             let made = identities(&account.made);
             let held = BTreeMap::new();
-            let debts = Debts { state, journal, entry: account.entry, made, held };
+            let started = journal.started();
+            let ledger = Some(Ledger { state, journal });
+            let debts = Debts { ledger, entry: account.entry, made, started, held };
             Some(Recovered { run, aftermath: debts.pay() })
         })
         .collect()
@@ -125,60 +140,65 @@ fn identities(made: &[Made]) -> BTreeMap<AbsPath, Identity> {
     made.iter().map(|made| (made.path.clone(), made.identity)).collect()
 }
 
-/// What one run owes, with a locked entry that says so.
+/// What one run owes.
 #[derive(Debug)]
 struct Debts {
-    state: Place,
-    journal: Journal,
+    /// Where that stands, if it can stand anywhere.
+    ledger: Option<Ledger>,
     entry: Entry,
     made: BTreeMap<AbsPath, Identity>,
+    /// Before the program did; `None` where nothing says when.
+    started: Option<SystemTime>,
     /// Directories that names are missing in, held open: renaming them does not hide what appears there.
     held: BTreeMap<AbsPath, OwnedFd>,
 }
 
+/// The state directory, with a locked entry that says what is owed.
+#[derive(Debug)]
+struct Ledger {
+    state: Place,
+    journal: Journal,
+}
+
 impl Debts {
-    fn contract(policy: &Policy, mut entry: Entry, places: &Places) -> Result<Self, LaunchFault> {
-        let state = places.make_state().map_err(|error| place_fault(&error))?;
-        let shared = shared(&state, &entry).map_err(|error| state_fault(&state, &error))?;
+    fn contract(policy: &Policy, entry: Entry, places: &Places) -> Result<Self, LaunchFault> {
+        let makes = !entry.placeholders.is_empty() || !entry.precreated.is_empty();
+        let expendable = !makes && policy.accept_missing.contains(Effect::FsCarveOutNew);
+        match Self::kept(policy, entry.clone(), places) {
+            Err(Unkept::Unwritable(_)) if expendable => Self::unkept(entry),
+            other => other.map_err(Unkept::fault),
+        }
+    }
+
+    /// Without an entry: nothing is made, so a kill leaves nothing but what the program made.
+    fn unkept(entry: Entry) -> Result<Self, LaunchFault> {
+        let held = hold(&entry);
+        owed::still_missing(&entry)?;
+        let started = Some(SystemTime::now());
+        Ok(Self { ledger: None, entry, made: BTreeMap::new(), started, held })
+    }
+
+    fn kept(policy: &Policy, mut entry: Entry, places: &Places) -> Result<Self, Unkept> {
+        let state = places.make_state().map_err(fault::place)?;
+        let shared = shared(&state, &entry).map_err(|error| fault::state(&state, &error))?;
         let adopted = if shared.is_some() { owed::adopt(policy, &state, &mut entry) } else { Vec::new() };
         let held = hold(&entry);
         owed::still_missing(&entry)?;
-        let journal = Journal::write(&state, &entry).map_err(|error| state_fault(&state, &error))?;
-        let mut debts = Self { state, journal, entry, made: identities(&adopted), held };
-        if let Err(fault) = debts.make() {
+        let mut journal = Journal::write(&state, &entry).map_err(|error| fault::state(&state, &error))?;
+        let mut made = identities(&adopted);
+        let done = make(&entry, &mut made);
+        let notes: Vec<Made> =
+            made.iter().map(|(path, identity)| Made { path: path.clone(), identity: *identity }).collect();
+        let noted = journal.made(&notes).map_err(|error| fault::state(&state, &error).fault());
+        let started = journal.started();
+        let mut debts = Self { ledger: Some(Ledger { state, journal }), entry, made, started, held };
+        if let Err(fault) = done.and(noted) {
             debts.disown();
             // Still under the lock: nobody may take what was never made for something that this run stands on.
             debts.settle(Ok(shared));
-            return Err(fault);
+            return Err(fault.into());
         }
         Ok(debts)
-    }
-
-    /// Makes what is not there yet, and notes what was made even if not all of it could be.
-    fn make(&mut self) -> Result<(), LaunchFault> {
-        let made = self.make_each();
-        let notes: Vec<Made> = self
-            .made
-            .iter()
-            .map(|(path, identity)| Made { path: path.clone(), identity: *identity })
-            .collect();
-        let noted = self.journal.made(&notes).map_err(|error| state_fault(&self.state, &error));
-        made.and(noted)
-    }
-
-    fn make_each(&mut self) -> Result<(), LaunchFault> {
-        for stand in &self.entry.placeholders {
-            if !self.made.contains_key(&stand.path) {
-                let made = placeholder::make(&stand.path, stand.placeholder);
-                let identity = made.map_err(|errno| make_fault(&stand.path, errno))?;
-                self.made.insert(stand.path.clone(), identity);
-            }
-        }
-        for path in &self.entry.precreated {
-            let identity = placeholder::precreate(path).map_err(|errno| make_fault(path, errno))?;
-            self.made.insert(path.clone(), identity);
-        }
-        Ok(())
     }
 
     /// What could not be made is somebody else's, or nothing.
@@ -188,29 +208,45 @@ impl Debts {
     }
 
     fn pay(self) -> Aftermath {
-        let shared = shared(&self.state, &self.entry);
+        let shared = self.ledger.as_ref().map_or(Ok(None), |ledger| shared(&ledger.state, &self.entry));
         self.settle(shared)
     }
 
     /// Without the lock the placeholders and the entry stay: another run may stand on them.
     fn settle(self, shared: io::Result<Option<File>>) -> Aftermath {
-        let mut check = check::Check::new(&self.state, &self.entry.run, &self.held);
+        let state = self.ledger.as_ref().map(|ledger| &ledger.state);
+        let mut check = check::Check::new(state, &self.entry.run, &self.held);
         check.names(&self.entry.names);
-        check.clones(&self.entry.names, self.journal.started());
+        check.clones(&self.entry.names, self.started);
         check.links(&self.entry.links);
         check.todos(&self.entry.repositories);
         check.precreated(&self.entry.precreated, &self.made);
         let paid = shared.is_ok();
-        if paid && !self.entry.placeholders.is_empty() {
-            let others = journal::alive(&self.state, &self.entry.run);
+        if let Some(state) = state.filter(|_| paid && !self.entry.placeholders.is_empty()) {
+            let others = journal::alive(state, &self.entry.run);
             check.placeholders(&self.entry.placeholders, &self.made, &others);
         }
         let aftermath = check.aftermath;
-        if paid {
-            self.journal.strike();
+        if let Some(ledger) = self.ledger.filter(|_| paid) {
+            ledger.journal.strike();
         }
         aftermath
     }
+}
+
+/// Makes what is not there yet, and says what was made even if not all of it could be.
+fn make(entry: &Entry, made: &mut BTreeMap<AbsPath, Identity>) -> Result<(), LaunchFault> {
+    for stand in &entry.placeholders {
+        if !made.contains_key(&stand.path) {
+            let identity = placeholder::make(&stand.path, stand.placeholder);
+            made.insert(stand.path.clone(), identity.map_err(|errno| fault::make(&stand.path, errno))?);
+        }
+    }
+    for path in &entry.precreated {
+        let identity = placeholder::precreate(path);
+        made.insert(path.clone(), identity.map_err(|errno| fault::make(path, errno))?);
+    }
+    Ok(())
 }
 
 /// The lock over what runs share, where the entry is about a repository.
@@ -234,33 +270,6 @@ fn hold(entry: &Entry) -> BTreeMap<AbsPath, OwnedFd> {
         }
     }
     held
-}
-
-fn place_fault(error: &PlaceError) -> LaunchFault {
-    let mut fault =
-        LaunchFault::new(LaunchStage::Spawn, format!("keep the journal that protected names need: {error}"));
-    fault.effect = Some(Effect::FsCarveOutNew);
-    fault.path = error.path().cloned();
-    fault.help(error.help())
-}
-
-fn state_fault(state: &Place, error: &io::Error) -> LaunchFault {
-    let mut fault = LaunchFault::new(
-        LaunchStage::Spawn,
-        format!("keep the journal that protected names need in `{}`: {error}", state.path),
-    );
-    fault.effect = Some(Effect::FsCarveOutNew);
-    fault.path = Some(state.path.clone());
-    fault.errno = error.raw_os_error();
-    fault.help("set `XDG_STATE_HOME` to a directory of your own that can be written")
-}
-
-fn make_fault(path: &AbsPath, errno: Errno) -> LaunchFault {
-    let mut fault = LaunchFault::new(LaunchStage::Spawn, format!("create `{path}`: {}", errno.desc()));
-    fault.effect = Some(Effect::FsCarveOutNew);
-    fault.path = Some(path.clone());
-    fault.errno = io::Error::from(errno).raw_os_error();
-    fault.help("let this user write there; for a name inside `.git`, `--git protect` needs none")
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt as _;
 
-use confine_core::AbsPath;
+use confine_core::{AbsPath, Policy};
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open, openat};
 use nix::sys::stat::{FileStat, Mode, fstat, mkdirat};
@@ -112,6 +112,14 @@ impl Places {
     /// Those that are known, for a [`Request`](confine_core::policy::resolve::Request): never writable inside.
     pub fn own_directories(&self) -> Vec<AbsPath> {
         [&self.configuration, &self.state, &self.cache].into_iter().flatten().cloned().collect()
+    }
+
+    /// Makes the state directory where `policy` would have to watch for it, because it is missing and lies in a write
+    /// grant. True where it was made: `policy` is out of date then, and is to be resolved again before a run.
+    pub fn prepare(&self, policy: &Policy) -> bool {
+        let watched = |state: &AbsPath| policy.fs.missing.iter().any(|missing| state.is_within(missing));
+        // One that cannot be made is what the run says.
+        self.state.as_ref().is_some_and(watched) && self.make_state().is_ok()
     }
 
     /// The state directory, made (0700, and what is missing above it) if need be.

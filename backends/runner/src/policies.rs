@@ -52,7 +52,7 @@ pub struct Choice<'a> {
 pub struct Loaded {
     /// In order: later ones replace earlier ones.
     pub layers: Vec<Written>,
-    /// Those of the workspaces. They come after `layers` and may only narrow, which [`Loaded::resolve`] proves.
+    /// Those of the workspaces. They come last and may only narrow, which [`Loaded::resolve`] proves.
     pub projects: Vec<Written>,
     /// The files named or extended, for [`own_files`](confine_core::policy::resolve::Request::own_files).
     pub files: Vec<AbsPath>,
@@ -76,24 +76,22 @@ pub fn load(choice: &Choice<'_>) -> Result<Loaded, PoliciesError> {
 }
 
 impl Loaded {
-    /// Resolves what was loaded, with the caller's own layers (the command line) last. Each workspace's policy is
-    /// resolved in its turn and has to be covered by the one without it.
+    /// Resolves what was loaded, with the caller's own layers (the command line) after it. Each workspace's policy is
+    /// added in its turn and has to be covered by what is there without it: a program of an earlier run, or whoever
+    /// wrote the repository, may have written it.
     ///
     /// # Errors
     /// As [`resolve`]; a workspace's policy that would allow more than the caller has.
     pub fn resolve(&self, request: &Request, view: &dyn View) -> Result<Policy, PoliciesError> {
-        let own_files: Vec<AbsPath> = request.own_files.iter().chain(&self.files).cloned().collect();
-        let with = |projects: &[Written]| {
-            let layers = self.layers.iter().chain(projects).chain(&request.layers).cloned().collect();
-            resolve(&Request { layers, own_files: own_files.clone(), ..request.clone() }, view)
-        };
-        let mut narrowed = with(&[])?;
-        let mut projects = Vec::new();
+        let mut request = request.clone();
+        request.layers = self.layers.iter().chain(&request.layers).cloned().collect();
+        request.own_files.extend(self.files.iter().cloned());
+        let mut narrowed = resolve(&request, view)?;
         for project in &self.projects {
-            projects.push(project.clone());
-            let next = with(&projects)?;
+            request.layers.push(project.clone());
+            let next = resolve(&request, view)?;
             if !narrowed.covers(&next) {
-                return Err(PoliciesError::ProjectWidens(project.base.clone()));
+                return Err(PoliciesError::ProjectWidens(file(project)));
             }
             narrowed = next;
         }
@@ -138,6 +136,14 @@ impl Loaded {
         }
         self.layers.extend(chain.into_iter().rev());
         Ok(())
+    }
+}
+
+/// Where it is written.
+fn file(written: &Written) -> AbsPath {
+    match &written.source {
+        Source::File(path) => path.clone(),
+        _ => written.base.clone(),
     }
 }
 

@@ -167,11 +167,28 @@ pub(crate) fn take(
     note(&own, &record).map_err(refused)?;
     let content = Spot { parent: own.fd.try_clone().map_err(refused)?, name: CONTENT.into() };
     if relocate(spot, &content).is_err()
-        && let Err(source) = set_aside(spot, &own, &mut record)
+        && let Err(source) = beside(spot, &mut record, |record| note(&own, record))
     {
         forget(&all, &record.id);
         return Err(refused(source));
     }
+    Ok(Quarantined { path: record.path, to: record.to })
+}
+
+/// As [`take`], where there is no state directory to use: it is renamed in its own directory, and nothing lists it.
+///
+/// # Errors
+/// As renameat2(2).
+pub(crate) fn set_aside(spot: &Spot, path: &AbsPath, run: &str) -> io::Result<Quarantined> {
+    let mut record = Record {
+        version: VERSION,
+        id: run.to_owned(),
+        run: run.to_owned(),
+        path: path.clone(),
+        to: path.clone(),
+        moved_ms: now(),
+    };
+    beside(spot, &mut record, |_| Ok(()))?;
     Ok(Quarantined { path: record.path, to: record.to })
 }
 
@@ -195,14 +212,14 @@ fn fresh(all: &Place, run: &str) -> Result<(String, Place), QuarantineError> {
     Err(QuarantineError::Refused { path: all.path.clone(), source: Errno::ENOSPC.into() })
 }
 
-/// Renames it in its own directory, by the first name that is free.
-fn set_aside(spot: &Spot, own: &Place, record: &mut Record) -> io::Result<()> {
+/// Renames it in its own directory, by the first name that is free, which is noted first.
+fn beside(spot: &Spot, record: &mut Record, note: impl Fn(&Record) -> io::Result<()>) -> io::Result<()> {
     let parent = record.path.parent().unwrap_or_else(AbsPath::root);
     let mut refusal = Errno::EEXIST;
     for attempt in 1..=ATTEMPTS {
         let beside = Spot { parent: spot.parent.try_clone()?, name: aside(&record.id, attempt, &spot.name) };
         record.to = parent.join(&beside.name).map_err(io::Error::other)?;
-        note(own, record)?;
+        note(record)?;
         match relocate(spot, &beside) {
             Ok(()) => return Ok(()),
             Err(errno) => refusal = errno,

@@ -99,6 +99,16 @@ impl Heading {
         }
     }
 
+    /// With a loss that only the launch showed, in the place of what was said about the same effect.
+    pub(crate) fn without(mut self, loss: Option<Loss>) -> Self {
+        if let Some(loss) = loss {
+            self.missing.retain(|one| one.effect != loss.effect);
+            self.missing.push(loss);
+            self.missing.sort_by_key(|one| one.effect);
+        }
+        self
+    }
+
     /// The whole report.
     pub(crate) fn report(&self, ending: Ending) -> Report {
         let fault = match &ending.outcome {

@@ -13,6 +13,7 @@ mod plan;
 mod policy;
 mod probe;
 mod report;
+mod state;
 mod terminal;
 mod usage;
 mod violation;

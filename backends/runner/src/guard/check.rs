@@ -26,7 +26,8 @@ const HEAD: &str = "HEAD";
 
 /// Collects what it finds.
 pub(super) struct Check<'a> {
-    state: &'a Place,
+    /// Where what appeared is moved to; without one it is renamed in place.
+    state: Option<&'a Place>,
     run: &'a str,
     held: &'a BTreeMap<AbsPath, OwnedFd>,
     /// So far.
@@ -34,7 +35,7 @@ pub(super) struct Check<'a> {
 }
 
 impl<'a> Check<'a> {
-    pub(super) fn new(state: &'a Place, run: &'a str, held: &'a BTreeMap<AbsPath, OwnedFd>) -> Self {
+    pub(super) fn new(state: Option<&'a Place>, run: &'a str, held: &'a BTreeMap<AbsPath, OwnedFd>) -> Self {
         Self { state, run, held, aftermath: Aftermath::default() }
     }
 
@@ -137,7 +138,11 @@ impl<'a> Check<'a> {
     /// Moves it away; if that fails the violation is still told. A name that is gone is a violation only for links.
     fn remove(&mut self, spot: &Spot, path: &AbsPath, violation: Violation) {
         let there = spot.stat().is_ok_and(|stat| stat.is_some());
-        if there && let Ok(moved) = quarantine::take(self.state, spot, path, self.run) {
+        let take = || match self.state {
+            Some(state) => quarantine::take(state, spot, path, self.run).ok(),
+            None => quarantine::set_aside(spot, path, self.run).ok(),
+        };
+        if there && let Some(moved) = take() {
             self.aftermath.quarantined.push(moved);
         }
         if !self.aftermath.violations.contains(&violation) {

@@ -346,3 +346,56 @@ fn the_entry_of_a_plain_workspace_is_cheap() {
     eprintln!("begin: {best:?}");
     assert!(best < std::time::Duration::from_millis(2), "{best:?}");
 }
+
+/// The bench's own places, with a state directory that nobody can make: sysfs takes none.
+fn without_state(bench: &Bench) -> Places {
+    Places { state: Some(AbsPath::new("/sys/confine").unwrap()), ..bench.places.clone() }
+}
+
+#[test]
+fn without_a_state_directory_names_are_watched_and_the_loss_is_told() {
+    let bench = Bench::new();
+    let policy = bench.policy("[enforcement]\naccept-missing = [\"fs-carve-out-new\"]\n");
+    assert_eq!(bench.begin(&policy, "r0").loss(), None);
+    let guard = Guard::begin(&policy, "r1", &without_state(&bench)).unwrap();
+    assert_eq!(guard.loss().unwrap().effect, Effect::FsCarveOutNew);
+    write(&bench.ws(".envrc"), "evil");
+    let aftermath = guard.finish();
+    assert_eq!(aftermath.violations, [appeared(&bench.ws(".envrc"))]);
+    assert!(!exists(&bench.ws(".envrc")));
+    let aside = std::fs::read_to_string(&aftermath.quarantined[0].to).unwrap();
+    assert_eq!(aside, "evil");
+}
+
+#[test]
+fn without_a_state_directory_what_must_be_undone_or_is_not_given_up_is_refused() {
+    let bench = Bench::git();
+    let accepted = bench.policy("[enforcement]\naccept-missing = [\"fs-carve-out-new\"]\n");
+    let placeholders = Guard::begin(&accepted, "r1", &without_state(&bench)).unwrap_err();
+    assert!(placeholders.help.unwrap().contains("--git protect"));
+    let protect = "[filesystem]\ngit = \"protect\"\n[enforcement]\naccept-missing = [\"fs-carve-out-new\"]\n";
+    assert!(Guard::begin(&bench.policy(protect), "r2", &without_state(&bench)).unwrap().loss().is_some());
+    let bare = Bench::new();
+    assert!(Guard::begin(&bare.policy(""), "r3", &without_state(&bare)).is_err());
+    assert_eq!(std::fs::read_dir(bare.ws("")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_state_directory_inside_a_workspace_is_there_before_the_policy_is_used() {
+    let bench = Bench::new();
+    let state = bench.ws("state/confine");
+    let places = Places { state: Some(state.clone()), ..bench.places.clone() };
+    let policy = |places: &Places| {
+        let bench =
+            Bench { _keep: tempfile::tempdir().unwrap(), top: bench.top.clone(), places: places.clone() };
+        bench.policy("")
+    };
+    let first = policy(&places);
+    assert!(places.prepare(&first));
+    assert!(!bench.places.prepare(&first), "it lies outside");
+    let second = policy(&places);
+    assert!(!places.prepare(&second));
+    let guard = Guard::begin(&second, "r1", &places).unwrap();
+    assert!(guard.finish().violations.is_empty());
+    assert_eq!(second.fs.access_at(&state), confine_core::policy::Access::Hide);
+}

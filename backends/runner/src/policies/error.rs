@@ -64,7 +64,7 @@ pub enum PoliciesError {
     #[error("policy file `{0}` lies in a workspace and has the key `extends`")]
     ProjectExtends(AbsPath),
     /// A workspace's policy allows what the caller does not have.
-    #[error("the policy in `{0}` allows more than the caller has, and a workspace's policy may only narrow")]
+    #[error("the workspace's policy `{0}` allows more than the caller's policy does, and it may only narrow")]
     ProjectWidens(AbsPath),
     /// It does not resolve on this host.
     #[error(transparent)]
@@ -85,7 +85,7 @@ impl PoliciesError {
             Self::Parse { source, .. } => source.help.clone(),
             Self::Cycle(_) | Self::TooDeep { .. } => Some("take out one `extends`".to_owned()),
             Self::ProjectWidens(_) => Some(
-                "take out what adds: read, write, sockets, devices, a network, a longer limit".to_owned(),
+                "move what adds (read, write, sockets, devices, a network, a longer limit) to the user's policy.toml or the command line".to_owned(),
             ),
             Self::Resolve(source) => source.help(),
             Self::ProjectExtends(_) => {

@@ -137,9 +137,13 @@ fn a_workspaces_policy_behind_a_planted_link_is_refused() {
 }
 
 fn narrowed(bench: &Bench) -> Result<Policy, PoliciesError> {
+    resolved(bench, Vec::new())
+}
+
+fn resolved(bench: &Bench, layers: Vec<Written>) -> Result<Policy, PoliciesError> {
     let ws = bench.top.join("ws").unwrap();
     let request = Request {
-        layers: Vec::new(),
+        layers,
         workspaces: vec![ws.clone()],
         workspaces_named: false,
         cwd: ws,
@@ -163,4 +167,15 @@ fn a_workspaces_policy_narrows_and_never_widens() {
         let refused = narrowed(&bench).unwrap_err();
         assert!(matches!(refused, PoliciesError::ProjectWidens(_)), "{refused}");
     }
+}
+
+#[test]
+fn a_workspaces_policy_comes_after_the_callers_own_layers() {
+    let bench = Bench::new();
+    bench.write("ws/.confine/policy.toml", "version = 1\n[network]\naccess = \"off\"\n");
+    let open = "version = 1\n[network]\naccess = \"open\"\n";
+    let file = PolicyFile::parse(open, Syntax::Toml).unwrap();
+    let base = bench.top.clone();
+    let own = Written { file, base, source: Source::CommandLine };
+    assert_eq!(resolved(&bench, vec![own]).unwrap().net, confine_core::policy::NetPlan::Off);
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 /// Leaves what a killed process leaves.
 fn kill(mut guard: Guard) {
-    if let Some(Debts { journal, .. }) = guard.debts.take() {
-        drop(journal);
+    if let Some(Debts { ledger, .. }) = guard.debts.take() {
+        drop(ledger);
     }
 }
 
