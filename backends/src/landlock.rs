@@ -29,8 +29,8 @@ use crate::seccomp::{self, Isolation};
 pub struct Landlock;
 
 const NAME: &str = "landlock";
-/// The private temporary directory begins with this; the program gets it as `TMPDIR`.
-const SCRATCH: &str = "/tmp/confine-";
+/// The private temporary directory's name begins with this; the program gets its path as `TMPDIR`.
+const SCRATCH: &str = "confine-";
 
 struct Ready {
     stage: AbsPath,
@@ -118,8 +118,10 @@ fn refined(
 fn plan(argv: &Argv, policy: &Policy, probe: &Probe, lowered: &Lowered, abi: u32) -> Plan {
     let network = if policy.net == NetPlan::Off { Network::Landlock } else { Network::Elsewhere };
     let granted = rights::known(abi) & !launch::withheld(policy);
-    let scratch = (policy.fs.tmp == Tmp::Private)
-        .then(|| Rule { access: rights::WRITE & granted, path: SCRATCH.into() });
+    let scratch = (policy.fs.tmp == Tmp::Private).then(|| Rule {
+        access: rights::WRITE & granted,
+        path: probe.temporary.as_path().join(SCRATCH).into_os_string(),
+    });
     Plan {
         role: Role::Supervisor,
         cwd: argv.cwd().to_os_string(),

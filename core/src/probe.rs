@@ -92,6 +92,8 @@ pub struct Probe {
     /// Those of [`KERNEL_TABLES`] that exist: a mask over a missing one would fail the launch.
     #[serde(default)]
     pub kernel_tables: Vec<AbsPath>,
+    /// A directory for temporary ones, where the backend cannot mount one: `$TMPDIR` of the caller's, else `/tmp`.
+    pub temporary: AbsPath,
     /// A cgroup v2 directory in which the caller may make groups.
     pub cgroup: Option<AbsPath>,
     /// What a real launch of a backend said, by backend id; absent where none was tried.

@@ -9,6 +9,8 @@ mod container;
 mod namespaces;
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use confine_core::probe::{Arch, KERNEL_TABLES, Unusable};
@@ -41,6 +43,7 @@ pub fn probe(find: &Find) -> Probe {
         bwrap: find.bwrap(),
         stage: find.stage(),
         kernel_tables: kernel_tables(),
+        temporary: temporary(std::env::var_os("TMPDIR")),
         cgroup: cgroup::delegated(),
         launches: BTreeMap::new(),
         kernel,
@@ -50,6 +53,16 @@ pub fn probe(find: &Find) -> Probe {
 fn kernel_tables() -> Vec<AbsPath> {
     let paths = KERNEL_TABLES.iter().filter_map(|path| AbsPath::new(path).ok());
     paths.filter(|path| path.as_path().symlink_metadata().is_ok()).collect()
+}
+
+/// `$TMPDIR` where it is a directory of the caller's own, as inside a sandbox; somebody else's could be taken away.
+fn temporary(named: Option<OsString>) -> AbsPath {
+    let own = |path: &AbsPath| {
+        let metadata = path.as_path().metadata();
+        metadata.is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == Uid::effective().as_raw())
+    };
+    let named = named.and_then(|path| AbsPath::new(path).ok()).filter(own);
+    named.or_else(|| AbsPath::new("/tmp").ok()).unwrap_or_else(AbsPath::root)
 }
 
 /// The kernel's name of a machine, where confine has its table of system calls. A 32-bit confine has none, whatever
@@ -112,6 +125,24 @@ mod tests {
         assert_eq!(probe.uid, Uid::effective().as_raw());
         if let Ok(abi) = probe.landlock {
             assert!((1..100).contains(&abi), "{abi}");
+        }
+    }
+
+    #[test]
+    fn temporary_directories_go_where_the_caller_s_own_is_or_to_tmp() {
+        let own = tempfile::tempdir().unwrap();
+        let file = own.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        assert_eq!(temporary(Some(own.path().into())).as_path(), own.path());
+        for other in
+            ["relative".into(), file.clone().into_os_string(), "/nowhere/x".into(), "/proc/1/..".into()]
+        {
+            assert_eq!(temporary(Some(other)).as_path(), "/tmp");
+        }
+        assert_eq!(temporary(None).as_path(), "/tmp");
+        if Uid::effective().is_root() {
+            std::os::unix::fs::chown(own.path(), Some(12345), None).unwrap();
+            assert_eq!(temporary(Some(own.path().into())).as_path(), "/tmp");
         }
     }
 

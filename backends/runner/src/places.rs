@@ -13,6 +13,7 @@ use confine_core::{AbsPath, Policy};
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open, openat};
 use nix::sys::stat::{FileStat, Mode, fstat, mkdirat};
+use nix::sys::statvfs::{FsFlags, fstatvfs};
 use nix::unistd::Uid;
 
 use crate::view::home;
@@ -208,11 +209,19 @@ impl Place {
         if owner != Uid::effective().as_raw() {
             return Err(PlaceError::Owner { path, owner });
         }
+        if mode & FOR_OTHERS != 0 && is_read_only(&fd) {
+            // A mask, for example: nobody can put anything in, and chmod(2) would not help.
+            return Err(unusable(Errno::EROFS));
+        }
         if mode & FOR_OTHERS != 0 {
             return Err(PlaceError::Loose { path, mode: mode & 0o7777 });
         }
         Ok(Self { path, fd })
     }
+}
+
+fn is_read_only(directory: &OwnedFd) -> bool {
+    fstatvfs(directory).is_ok_and(|system| system.flags().contains(FsFlags::ST_RDONLY))
 }
 
 #[cfg(test)]
