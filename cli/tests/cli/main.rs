@@ -6,6 +6,7 @@
     reason = "functions of tests, outside the test functions"
 )]
 
+mod accept;
 mod call;
 mod exits;
 mod generated;
