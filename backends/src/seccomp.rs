@@ -14,12 +14,12 @@ use confine_core::probe::Arch;
 
 pub use table::{Action, CALLS, Call, Condition, Rule, Test, When};
 
-/// What refuses the internet where the policy says that there is none.
+/// What keeps the host's processes, and its network where the policy says that there is none, out of reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Isolation {
-    /// A network namespace.
+    /// Namespaces.
     Namespace,
-    /// Nothing but the filter.
+    /// Nothing but the domain and the filter.
     Filter,
 }
 
@@ -30,26 +30,29 @@ pub struct Setting {
     pub arch: Arch,
     /// Whether user namespaces and mounts are allowed inside.
     pub nested: bool,
-    /// Whether internet sockets are refused.
-    pub offline: bool,
+    /// Which network the program has.
+    pub net: NetPlan,
+    /// What else keeps the host out of reach.
+    pub isolation: Isolation,
 }
 
 impl Setting {
     /// Whether rules of this kind are part of the program.
     pub const fn includes(self, when: When) -> bool {
+        let exposed = matches!(self.isolation, Isolation::Filter);
         match when {
             When::Always => true,
             When::NotNested => !self.nested,
-            When::Offline => self.offline,
+            When::Exposed => exposed,
+            When::Offline => exposed && matches!(self.net, NetPlan::Off),
         }
     }
 }
 
 /// The program for a policy on a host; empty where filters are not available.
 pub(crate) fn for_host(probe: &Probe, policy: &Policy, isolation: Isolation) -> Vec<u8> {
-    let offline = policy.net == NetPlan::Off && isolation == Isolation::Filter;
     match (&probe.seccomp, probe.arch) {
-        (Ok(()), Some(arch)) => program(Setting { arch, nested: policy.nested, offline }),
+        (Ok(()), Some(arch)) => program(Setting { arch, nested: policy.nested, net: policy.net, isolation }),
         _ => Vec::new(),
     }
 }

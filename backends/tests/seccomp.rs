@@ -10,7 +10,8 @@
 use std::collections::BTreeMap;
 
 use confine_backends::seccomp::bpf::{self, Instruction, assemble};
-use confine_backends::seccomp::{Action, CALLS, Condition, Setting, Test, program};
+use confine_backends::seccomp::{Action, CALLS, Condition, Isolation, Setting, Test, program};
+use confine_core::policy::NetPlan;
 use confine_core::probe::Arch;
 use proptest::prelude::*;
 use seccompiler::{
@@ -58,12 +59,17 @@ fn interpret(program: &[Instruction], call: &Call) -> (u32, usize) {
     }
 }
 
+const DEFAULT: Setting =
+    Setting { arch: Arch::X86_64, nested: false, net: NetPlan::Off, isolation: Isolation::Namespace };
+
 fn settings() -> Vec<Setting> {
     let mut settings = Vec::new();
     for arch in [Arch::X86_64, Arch::Aarch64] {
         for nested in [false, true] {
-            for offline in [false, true] {
-                settings.push(Setting { arch, nested, offline });
+            for isolation in [Isolation::Namespace, Isolation::Filter] {
+                for net in [NetPlan::Off, NetPlan::Open] {
+                    settings.push(Setting { arch, nested, net, isolation });
+                }
             }
         }
     }
@@ -203,7 +209,7 @@ proptest! {
     #[test]
     fn every_argument_is_answered_as_seccompiler_answers(
         arguments in proptest::array::uniform6(argument()),
-        which in 0usize..8,
+        which in 0usize..16,
     ) {
         let setting = settings()[which];
         let (ours, oracle) = (assemble(setting), oracle(setting));
@@ -216,7 +222,7 @@ proptest! {
 
 #[test]
 fn another_architecture_and_x32_kill_the_process() {
-    let setting = Setting { arch: Arch::X86_64, nested: false, offline: false };
+    let setting = DEFAULT;
     let program = assemble(setting);
     let arguments = [0; 6];
     for number in 0..=1000 {
@@ -230,20 +236,37 @@ fn another_architecture_and_x32_kill_the_process() {
 
 #[test]
 fn comparisons_ignore_the_high_half() {
-    let program = assemble(Setting { arch: Arch::X86_64, nested: false, offline: false });
+    let program = assemble(DEFAULT);
     let tiocsti = Call { number: 16, arch: audit(Arch::X86_64), arguments: [0, 0x1_0000_5412, 0, 0, 0, 0] };
     assert_eq!(interpret(&program, &tiocsti).0, bpf::answer(Action::NotPermitted));
 }
 
 #[test]
 fn a_mode_without_a_file_to_create_is_not_looked_at() {
-    let program = assemble(Setting { arch: Arch::X86_64, nested: false, offline: false });
+    let program = assemble(DEFAULT);
     let open =
         |flags, mode| Call { number: 257, arch: audit(Arch::X86_64), arguments: [0, 0, flags, mode, 0, 0] };
     assert_eq!(interpret(&program, &open(0, 0o4755)).0, bpf::ALLOW);
     assert_eq!(interpret(&program, &open(0o100, 0o4755)).0, bpf::answer(Action::NotPermitted));
     assert_eq!(interpret(&program, &open(0o20_200_000, 0o2755)).0, bpf::answer(Action::NotPermitted));
     assert_eq!(interpret(&program, &open(0o100, 0o644)).0, bpf::ALLOW);
+}
+
+#[test]
+fn a_process_has_its_own_limits_only() {
+    let exposed = Setting { isolation: Isolation::Filter, ..DEFAULT };
+    let answer = |setting, number, first: u64, second: u64| {
+        let call = Call { number, arch: audit(Arch::X86_64), arguments: [first, second, 1 << 32, 0, 0, 0] };
+        interpret(&assemble(setting), &call).0
+    };
+    let denied = bpf::answer(Action::NotPermitted);
+    for setting in [DEFAULT, exposed] {
+        assert_eq!(answer(setting, 302, 0, 0), bpf::ALLOW);
+        assert_eq!(answer(setting, 302, 1, 0), denied);
+    }
+    // setpriority(PRIO_PROCESS, 0), of another process, and of every process of the user.
+    let priority = |first, second| answer(exposed, 141, first, second);
+    assert_eq!([priority(0, 0), priority(0, 7), priority(2, 0)], [bpf::ALLOW, denied, denied]);
 }
 
 #[test]
@@ -271,7 +294,7 @@ fn every_call_is_listed_once() {
 
 #[test]
 fn a_record_is_eight_bytes_in_native_order() {
-    let setting = Setting { arch: Arch::X86_64, nested: false, offline: false };
+    let setting = DEFAULT;
     let bytes = program(setting);
     assert_eq!(bytes.len(), 8 * assemble(setting).len());
     assert_eq!(bytes[..2], bpf::LOAD.to_ne_bytes());
@@ -284,6 +307,13 @@ macro_rules! numbers { ($($name:ident),* $(,)?) => { &[$((stringify!($name), lib
 #[test]
 fn numbers_are_those_of_libc() {
     let known: &[(&str, i64)] = numbers![
+        SYS_prlimit64,
+        SYS_sched_setparam,
+        SYS_sched_setscheduler,
+        SYS_sched_setaffinity,
+        SYS_sched_setattr,
+        SYS_setpriority,
+        SYS_ioprio_set,
         SYS_open,
         SYS_creat,
         SYS_openat,

@@ -23,6 +23,8 @@ pub enum When {
     Always,
     /// Unless the policy says `nested = true`.
     NotNested,
+    /// Where no namespace keeps the host's processes out of reach.
+    Exposed,
     /// Where the network is off and no namespace does it.
     Offline,
 }
@@ -171,6 +173,18 @@ const SOCKET: &[Rule] = &[
     eperm(When::Always, &[arg(0, Test::Is(INET6)), arg(1, PACKET)]),
 ];
 
+/// Another process by its id. Its limits need no more than the same user, and neither signal scopes nor ptrace(2)'s checks
+/// see them: RLIMIT_CPU of 0 kills a process of the host, or the stage itself.
+const ANOTHERS_LIMITS: &[Rule] = &[eperm(When::Always, &[arg(0, Test::IsNot(0))])];
+/// Likewise its scheduling. A thread of one's own by its id is refused with the others.
+const ANOTHERS_SCHEDULE: &[Rule] = &[eperm(When::Exposed, &[arg(0, Test::IsNot(0))])];
+/// PRIO_USER is 2, and every process of the user.
+const PRIORITY: &[Rule] =
+    &[eperm(When::Exposed, &[arg(1, Test::IsNot(0))]), eperm(When::Exposed, &[arg(0, Test::Is(2))])];
+/// IOPRIO_WHO_USER is 3.
+const IO_PRIORITY: &[Rule] =
+    &[eperm(When::Exposed, &[arg(1, Test::IsNot(0))]), eperm(When::Exposed, &[arg(0, Test::Is(3))])];
+
 /// Every call that is refused for some arguments under some policy.
 pub const CALLS: &[Call] = &[
     // Mode bits that outlive the sandbox.
@@ -209,6 +223,14 @@ pub const CALLS: &[Call] = &[
     call("open_tree_attr", 467, 467, DENY_UNLESS_NESTED),
     call("sethostname", 170, 161, DENY_UNLESS_NESTED),
     call("setdomainname", 171, 162, DENY_UNLESS_NESTED),
+    // Other processes.
+    call("prlimit64", 302, 261, ANOTHERS_LIMITS),
+    call("sched_setparam", 142, 118, ANOTHERS_SCHEDULE),
+    call("sched_setscheduler", 144, 119, ANOTHERS_SCHEDULE),
+    call("sched_setaffinity", 203, 122, ANOTHERS_SCHEDULE),
+    call("sched_setattr", 314, 274, ANOTHERS_SCHEDULE),
+    call("setpriority", 141, 140, PRIORITY),
+    call("ioprio_set", 251, 30, IO_PRIORITY),
     // Rarely used kernel interfaces.
     call("bpf", 321, 280, DENY),
     call("perf_event_open", 298, 241, DENY),
