@@ -43,6 +43,7 @@ impl Settled {
             runner_only: runner_only(policy, probe, &self.missing),
             missing: self.missing,
             pins: self.pins,
+            precreate: policy.fs.precreate.iter().cloned().collect(),
             runner_failure: self.runner_failure,
             accepted: policy.accept_missing.clone(),
             launch: self.launch,

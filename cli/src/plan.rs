@@ -51,17 +51,18 @@ fn without_runner(options: &RunOptions) -> Result<(), LaunchFault> {
 fn needs_runner(obstacles: &[NeedsRunner], accepted: &Effects) -> LaunchFault {
     let texts: Vec<String> = obstacles.iter().map(ToString::to_string).collect();
     let mut list = accepted.clone();
-    let mut too_large = false;
+    let mut remedies = Vec::new();
     for obstacle in obstacles {
         match obstacle {
             NeedsRunner::Effect(loss) => list.insert(loss.effect),
-            NeedsRunner::TooLarge { .. } => too_large = true,
+            NeedsRunner::Precreate(path) => remedies.push(format!("take `{path}` out of `precreate`")),
+            NeedsRunner::TooLarge { .. } => remedies.push("write fewer and coarser entries".to_owned()),
         }
     }
-    let help = match too_large {
-        true => "use `confine run`, or fewer and coarser entries in the policy".to_owned(),
-        false => format!("use `confine run`, or accept what a spawner cannot do: `--accept-missing {list}`"),
-    };
+    if list != *accepted {
+        remedies.push(format!("accept what a spawner cannot do: `--accept-missing {list}`"));
+    }
+    let help = format!("use `confine run`, or {}", remedies.join(", and "));
     let stage = LaunchStage::Choose;
     LaunchFault::new(stage, format!("make a plan that runs without confine: {}", texts.join("; "))).help(help)
 }

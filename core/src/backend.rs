@@ -182,6 +182,8 @@ pub struct ConfinedArgv {
     pub runner_only: Vec<Loss>,
     /// Directories inside a write grant that cannot be renamed, because a carve-out lies below.
     pub pins: Vec<AbsPath>,
+    /// Files that are to be there before the launch, which only a runner makes and removes.
+    pub precreate: Vec<AbsPath>,
     /// How the wrapper's own failures look.
     pub runner_failure: RunnerFailure,
     /// What the policy accepts to lose, for [`ConfinedArgv::portable`].
@@ -243,6 +245,9 @@ pub enum NeedsRunner {
     /// Only the runner does this, and the policy does not accept to lose it.
     #[error("only the runner enforces {}: {}", .0.effect, .0.reason)]
     Effect(Loss),
+    /// The launch needs a file that only the runner makes.
+    #[error("only the runner creates `{0}` before the launch and removes it afterwards")]
+    Precreate(AbsPath),
     /// More than execve(2) takes: all words together, or one of 131,072 bytes.
     #[error("the argv is {bytes} bytes long, and {bound} is the bound")]
     TooLarge {
@@ -292,6 +297,7 @@ impl ConfinedArgv {
             .filter(|loss| !self.accepted.contains(loss.effect))
             .map(|loss| NeedsRunner::Effect(loss.clone()))
             .collect();
+        obstacles.extend(self.precreate.iter().cloned().map(NeedsRunner::Precreate));
         obstacles.extend(too_large(&words));
         if !obstacles.is_empty() {
             return Err(obstacles);

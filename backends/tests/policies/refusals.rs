@@ -264,20 +264,34 @@ fn a_failed_launch_makes_the_backend_unusable_for_every_effect() {
 
 #[test]
 fn a_portable_argv_needs_what_only_the_runner_does_to_be_accepted() {
-    let confined = Bwrap.confine(&argv(), &workspace(), &probe()).unwrap();
+    let mut policy = workspace();
+    policy.fs.precreate.clear();
+    let confined = Bwrap.confine(&argv(), &policy, &probe()).unwrap();
     let obstacles = confined.portable([]).unwrap_err();
     let effects: Vec<Effect> = obstacles
         .iter()
         .filter_map(|obstacle| match obstacle {
             NeedsRunner::Effect(loss) => Some(loss.effect),
-            NeedsRunner::TooLarge { .. } => None,
+            NeedsRunner::Precreate(_) | NeedsRunner::TooLarge { .. } => None,
         })
         .collect();
     assert_eq!(effects, [Effect::FdStdio, Effect::Orphan]);
-    let mut policy = workspace();
     policy.accept_missing.extend(effects);
     let portable = Bwrap.confine(&argv(), &policy, &probe()).unwrap().portable([]).unwrap();
     assert_eq!(portable.argv[1].to_string(), "--die-with-parent");
+}
+
+#[test]
+fn a_portable_argv_of_a_launch_that_needs_a_file_made_is_refused_by_its_name() {
+    let mut policy = workspace();
+    policy.accept_missing.extend(Effect::ALL.iter().copied());
+    for backend in backends() {
+        policy.fs.precreate.clear();
+        assert!(backend.confine(&argv(), &policy, &probe()).unwrap().portable([]).is_ok());
+        policy.fs.precreate.insert(path("/home/u/ws/result"));
+        let obstacles = backend.confine(&argv(), &policy, &probe()).unwrap().portable([]).unwrap_err();
+        assert_eq!(obstacles, [NeedsRunner::Precreate(path("/home/u/ws/result"))]);
+    }
 }
 
 #[test]

@@ -57,6 +57,25 @@ fn the_plan_spawned_without_confine_confines() {
 }
 
 #[test]
+fn a_plan_that_needs_a_file_made_is_refused_by_its_name() {
+    if !needs_a_sandbox("a_plan_that_needs_a_file_made_is_refused_by_its_name") {
+        return;
+    }
+    let directory = tempfile::Builder::new().prefix("confine-cli-").tempdir_in("/var/tmp").unwrap();
+    let list = accepted(directory.path());
+    let policy = directory.path().join("policy.toml");
+    let text_of_it = "version = 1\nextends = \"workspace-write\"\n[filesystem]\nprecreate = [\"result\"]\n";
+    std::fs::write(&policy, text_of_it).unwrap();
+    std::fs::create_dir(directory.path().join("ws")).unwrap();
+    let words = ["plan", "--policy", "./policy.toml", "--workspace", "ws", "--accept-missing", &list];
+    let output = confine(directory.path()).args(words).args(["--", "true"]).output().unwrap();
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(125), "{stderr}");
+    assert!(stderr.contains("result` before the launch"), "{stderr}");
+    assert!(stderr.contains("out of `precreate`") && !stderr.contains("--accept-missing"), "{stderr}");
+}
+
+#[test]
 fn the_plan_for_people_is_one_line_of_shell_and_comments() {
     if !needs_a_sandbox("the_plan_for_people_is_one_line_of_shell_and_comments") {
         return;
