@@ -15,11 +15,9 @@ use crate::ready::{Ready, span};
 use crate::refusal::SpawnError;
 use crate::run::{Run, Stdio};
 use crate::stamp::Stamp;
+use crate::standing::Launch;
 use crate::stream::Wishes;
 use crate::summary::Heading;
-
-/// What is kept of each captured stream where nobody says otherwise, in bytes.
-const MAX_OUTPUT: u64 = 1024 * 1024;
 
 /// One command, until it is spawned.
 pub struct Command {
@@ -34,12 +32,7 @@ pub struct Command {
 
 impl Command {
     pub(crate) fn new(shared: Arc<Shared>, words: Vec<OsString>) -> Self {
-        let streams = Wishes {
-            stdin: Stdio::Null,
-            stdout: Stdio::Capture,
-            stderr: Stdio::Capture,
-            max_output: MAX_OUTPUT,
-        };
+        let streams = Wishes::default();
         Self { shared, words, cwd: None, policy: None, backend: None, environment: None, streams }
     }
 
@@ -100,14 +93,7 @@ impl Command {
     /// # Errors
     /// As [`Command::spawn`], before any process.
     pub fn confined(&self) -> Result<ConfinedArgv, SpawnError> {
-        let argv = Argv::new(self.words.iter().cloned(), self.start_directory()?)
-            .map_err(|error| LaunchFault::new(LaunchStage::Usage, format!("run: {error}")))?;
-        let (registry, probe, policy) = (&self.shared.registry, &self.shared.probe, self.policy_or_fault()?);
-        let Some(id) = &self.backend else {
-            return registry.choose(&argv, policy, probe).map_err(SpawnError::Refused);
-        };
-        let backend = registry.by_id(id).ok_or_else(|| unknown_backend(id))?;
-        backend.confine(&argv, policy, probe).map_err(|refusal| SpawnError::Refused(Refusals(vec![refusal])))
+        self.confined_by(self.policy.as_ref().ok_or_else(no_policy)?)
     }
 
     /// Spawns it. Inside a tokio runtime of any flavour, with I/O and time enabled; the run is followed by a task of
@@ -123,15 +109,14 @@ impl Command {
         let policy = self.policy.take().ok_or_else(no_policy)?;
         let caller = self.environment.take().unwrap_or_else(|| std::env::vars_os().collect());
         let environment = confined.env.apply(caller);
-        let cwd = self.cwd.take().or_else(|| current_directory().ok());
-        let heading = Heading::new(Stamp::now(), &self.words, cwd.as_ref(), Some(&policy))
-            .confined(&confined, environment.dropped);
+        let cwd = self.cwd.clone().or_else(|| current_directory().ok());
+        let heading = Heading::new(Stamp::now(), &self.words, cwd.as_ref(), Some(&policy));
         let span = span(&heading, &confined, &self.words);
         let guard = Guard::begin(&policy, &heading.stamp.run, &self.shared.places)?;
-        let heading = heading.without(guard.loss());
-        let ready =
-            Ready { clock, heading: Arc::new(heading), limits: policy.limits, confined, environment, guard };
-        ready.start(&self.shared, self.streams, span).await
+        let streams = std::mem::take(&mut self.streams);
+        let confine = |policy: &Policy| self.confined_by(policy);
+        let launch = Launch { shared: &self.shared, confine: &confine, policy, confined, environment };
+        Ready { clock, heading, guard }.start(launch, streams, span).await
     }
 
     /// Spawns it and waits, on a private runtime of the calling thread: the blocking façade. Not inside tokio.
@@ -150,8 +135,15 @@ impl Command {
         runtime.block_on(async { Ok(self.spawn().await?.wait().await) })
     }
 
-    fn policy_or_fault(&self) -> Result<&Policy, LaunchFault> {
-        self.policy.as_ref().ok_or_else(no_policy)
+    fn confined_by(&self, policy: &Policy) -> Result<ConfinedArgv, SpawnError> {
+        let argv = Argv::new(self.words.iter().cloned(), self.start_directory()?)
+            .map_err(|error| LaunchFault::new(LaunchStage::Usage, format!("run: {error}")))?;
+        let (registry, probe) = (&self.shared.registry, &self.shared.probe);
+        let Some(id) = &self.backend else {
+            return registry.choose(&argv, policy, probe).map_err(SpawnError::Refused);
+        };
+        let backend = registry.by_id(id).ok_or_else(|| unknown_backend(id))?;
+        backend.confine(&argv, policy, probe).map_err(|refusal| SpawnError::Refused(Refusals(vec![refusal])))
     }
 
     fn start_directory(&self) -> Result<AbsPath, LaunchFault> {

@@ -16,13 +16,14 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use crate::control::{Control, Received};
+use crate::control::Received;
 use crate::events::{Announcer, Event};
 use crate::fault;
 use crate::guard::Aftermath;
 use crate::order::Order;
 use crate::relay::Phase;
-use crate::spawn::{PATIENCE, Process, Spawner};
+use crate::spawn::{PATIENCE, Spawner};
+use crate::standing::Standing;
 use crate::story::{Stop, Story, Turn};
 use crate::stream::Streams;
 use crate::summary::{Ending, Heading};
@@ -33,13 +34,10 @@ const GRACE: Duration = Duration::from_secs(1);
 /// How long the caller's own descriptors may hold up the end of a run that was ended.
 const FLUSH: Duration = Duration::from_secs(1);
 
-/// What a run starts with. The control is dropped first, and with it the lifeline is cut; the process then sees to the
-/// reaping and the debts.
+/// What a run starts with. The wrapper is dropped first: it sees to the reaping and the debts.
 pub(crate) struct Start {
-    /// The runner's end of the control socket.
-    pub(crate) control: Control,
-    /// The wrapper.
-    pub(crate) process: Process,
+    /// The wrapper, and the runner's end of the control socket.
+    pub(crate) standing: Standing,
     /// Known for the report.
     pub(crate) heading: Arc<Heading>,
     /// The policy's limits.
@@ -86,7 +84,7 @@ impl Course {
     /// # Errors
     /// When the wrapper's end cannot be watched.
     pub(crate) fn begin(mut start: Start) -> io::Result<Self> {
-        let ended = start.process.watch()?;
+        let ended = start.standing.process.watch()?;
         let (phase, progress) = watch::channel(Phase::Launch);
         let mut relays = JoinSet::new();
         for relay in start.streams.relays.drain(..) {
@@ -107,9 +105,15 @@ impl Course {
 
     /// Until the whole tree is gone and everything is read.
     pub(crate) async fn follow(mut self) -> Report {
-        while self.step().await == Next::Continue {}
+        let mut next = match self.start.standing.first.take() {
+            Some(received) => self.take(received),
+            None => Next::Continue,
+        };
+        while next == Next::Continue {
+            next = self.step().await;
+        }
         self.start.watchers.abort_all();
-        self.start.control.lifeline().cut();
+        self.start.standing.control.lifeline().cut();
         self.reap().await;
         let outcome = self.outcome();
         self.announce(&outcome);
@@ -122,7 +126,7 @@ impl Course {
         let deadline = self.deadline;
         tokio::select! {
             biased;
-            received = self.start.control.receive() => match received {
+            received = self.start.standing.control.receive() => match received {
                 Ok(Some(received)) => self.take(received),
                 // At the end of file nobody is left inside; what is no record comes from nobody we know.
                 Ok(None) | Err(_) => Next::End,
@@ -157,7 +161,7 @@ impl Course {
 
     /// The wrapper is gone: what it sent before is still there.
     fn take_rest(&mut self) -> Next {
-        while let Some(received) = self.start.control.try_receive() {
+        while let Some(received) = self.start.standing.control.try_receive() {
             if self.take(received) == Next::End {
                 break;
             }
@@ -169,7 +173,7 @@ impl Course {
         let stop = match order {
             Order::Signal(signal) => {
                 self.story.told(signal);
-                self.start.control.signal(signal);
+                self.start.standing.control.signal(signal);
                 return Next::Continue;
             }
             Order::Cancel(signal) => Stop::Cancelled(signal),
@@ -190,7 +194,7 @@ impl Course {
             return Next::End;
         };
         self.story.stop(Stop::Time(limit));
-        self.start.control.signal(libc::SIGTERM);
+        self.start.standing.control.signal(libc::SIGTERM);
         self.deadline = Some(Instant::now() + GRACE);
         Next::Continue
     }
@@ -198,12 +202,12 @@ impl Course {
     /// Waits for the wrapper, and so for the kernel to have ended the whole tree.
     async fn reap(&mut self) {
         if timeout(PATIENCE, self.ended.readable()).await.is_err() {
-            let pid = self.start.process.pid();
+            let pid = self.start.standing.process.pid();
             let _ = spawn_blocking(move || tree::end(pid)).await;
             // Dropped unreaped, the process is left to a thread of its own.
             let _ = timeout(PATIENCE, self.ended.readable()).await;
         }
-        self.start.process.reap();
+        self.start.standing.process.reap();
         self.phase.send_replace(Phase::Dead);
         self.start.announcer.release();
     }
@@ -224,10 +228,14 @@ impl Course {
         }
     }
 
-    /// Pays what is owed on the host, off the runtime.
+    /// Pays what is owed on the host, off the runtime where it may have to wait: a thread costs more than a few names.
     async fn settle(&mut self) -> Aftermath {
-        let Some(guard) = self.start.process.settle() else { return Aftermath::default() };
-        let aftermath = spawn_blocking(move || guard.finish()).await.unwrap_or_default();
+        let Some(guard) = self.start.standing.process.settle() else { return Aftermath::default() };
+        let aftermath = if guard.finishes_at_once() {
+            guard.finish()
+        } else {
+            spawn_blocking(move || guard.finish()).await.unwrap_or_default()
+        };
         for violation in &aftermath.violations {
             self.start.announcer.say(Event::Violation(violation.clone()));
         }
@@ -235,7 +243,7 @@ impl Course {
     }
 
     fn outcome(&mut self) -> Outcome {
-        let (streams, process) = (&self.start.streams, &mut self.start.process);
+        let (streams, process) = (&self.start.streams, &mut self.start.standing.process);
         self.story.outcome(&self.start.limits, || fault::of_wrapper(&streams.words(), process.reap()))
     }
 

@@ -99,6 +99,11 @@ impl Guard {
         unkept.then(|| Loss { effect: Effect::FsCarveOutNew, reason: UNKEPT.into() })
     }
 
+    /// Whether finishing only looks names up: nothing is shared with other runs, so no lock is waited for.
+    pub(crate) fn finishes_at_once(&self) -> bool {
+        self.debts.as_ref().is_none_or(|debts| debts.entry.placeholders.is_empty())
+    }
+
     /// After the whole tree is dead: checks, quarantines, removes, and strikes the journal entry.
     pub fn finish(mut self) -> Aftermath {
         self.debts.take().map(Debts::pay).unwrap_or_default()

@@ -32,6 +32,7 @@ mod sealed;
 mod sink;
 mod spawn;
 mod stamp;
+mod standing;
 mod story;
 mod stream;
 mod summary;

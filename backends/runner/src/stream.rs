@@ -42,6 +42,9 @@ pub(crate) struct Streams {
     words: Kept,
 }
 
+/// What is kept of each captured stream where nobody says otherwise, in bytes.
+const MAX_OUTPUT: u64 = 1024 * 1024;
+
 /// What was asked for.
 pub(crate) struct Wishes {
     /// Standard input.
@@ -52,6 +55,22 @@ pub(crate) struct Wishes {
     pub(crate) stderr: Stdio,
     /// What is kept of each captured stream, in bytes.
     pub(crate) max_output: u64,
+}
+
+impl Default for Wishes {
+    fn default() -> Self {
+        let (stdout, stderr) = (Stdio::Capture, Stdio::Capture);
+        Self { stdin: Stdio::Null, stdout, stderr, max_output: MAX_OUTPUT }
+    }
+}
+
+impl Program {
+    /// For another launch of the same run.
+    pub(crate) fn try_clone(&self) -> io::Result<Self> {
+        let stderr = self.stderr.as_ref().map(OwnedFd::try_clone).transpose()?;
+        let (stdin, stdout) = (self.stdin.try_clone()?, self.stdout.try_clone()?);
+        Ok(Self { stdin, stdout, stderr, terminal: self.terminal })
+    }
 }
 
 /// The program's end of an output stream.
