@@ -3,22 +3,74 @@
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
+use std::os::fd::AsRawFd as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use confine_core::policy::{Access, Policy};
 use confine_core::{AbsPath, LaunchFault, LaunchStage, Report, Text};
 use nix::sys::socket::{MsgFlags, send};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
 use tempfile::NamedTempFile;
 
 use crate::{answer, fault};
 
 /// An open destination.
 pub(crate) enum Sink {
-    /// A temporary file (0600) beside the destination, and the destination's canonical path.
-    File(NamedTempFile, AbsPath),
+    /// What becomes the file, and its canonical path.
+    File(Draft, AbsPath),
     /// A descriptor of the caller's.
     Descriptor(i32),
+}
+
+/// A file (0600) in the destination's directory that is not the destination yet.
+pub(crate) enum Draft {
+    /// Without a name (Linux 3.11, not every file system): a kill leaves nothing.
+    Unnamed(File),
+    /// With a temporary one.
+    Named(NamedTempFile),
+}
+
+const PREFIX: &str = ".confine-report-";
+
+impl Draft {
+    fn beside(place: &Path) -> io::Result<Self> {
+        let directory = parent(place);
+        let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+        match open(directory, flags, Mode::RUSR | Mode::WUSR) {
+            Ok(file) => Ok(Self::Unnamed(file.into())),
+            Err(_) => tempfile::Builder::new().prefix(PREFIX).tempfile_in(directory).map(Self::Named),
+        }
+    }
+
+    /// Writes it, and makes it appear at `path`.
+    fn finish(self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let named = match self {
+            Self::Named(mut file) => {
+                file.write_all(bytes)?;
+                file.into_temp_path()
+            }
+            Self::Unnamed(mut file) => {
+                file.write_all(bytes)?;
+                if link(&file, path).is_ok() {
+                    return Ok(());
+                }
+                // Something is there, and only a rename replaces it.
+                let link = |name: &Path| link(&file, name);
+                tempfile::Builder::new().prefix(PREFIX).make_in(parent(path), link)?.into_temp_path()
+            }
+        };
+        named.persist(path).map_err(|failed| failed.error)
+    }
+}
+
+fn link(file: &File, name: &Path) -> io::Result<()> {
+    let itself = format!("/proc/self/fd/{}", file.as_raw_fd());
+    Ok(linkat(CWD, itself, CWD, name, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+fn parent(place: &Path) -> &Path {
+    place.parent().unwrap_or(Path::new("/"))
 }
 
 impl Sink {
@@ -59,9 +111,7 @@ impl Sink {
     pub(crate) fn write(self, report: &Report) -> Result<(), LaunchFault> {
         let bytes = answer::json_bytes(report)?;
         let written = match self {
-            Self::File(mut file, path) => file
-                .write_all(&bytes)
-                .and_then(|()| file.persist(path.as_path()).map(drop).map_err(|e| e.error)),
+            Self::File(draft, path) => draft.finish(path.as_path(), &bytes),
             Self::Descriptor(number) => write_to(number, &bytes),
         };
         written.map_err(|error| fault::system(LaunchStage::Usage, "write the report", &error))
@@ -96,13 +146,10 @@ fn is_open_for_writing(number: i32) -> bool {
 
 fn file(word: &Path) -> Result<Sink, LaunchFault> {
     let place = place(word).map_err(|error| unwritable(word, &error))?;
-    let temporary = tempfile::Builder::new()
-        .prefix(".confine-report-")
-        .tempfile_in(place.parent().unwrap_or(Path::new("/")))
-        .map_err(|error| unwritable(word, &error))?;
+    let draft = Draft::beside(&place).map_err(|error| unwritable(word, &error))?;
     let path =
         AbsPath::new(place).map_err(|error| fault::usage(format!("write the report: {error}"), HELP))?;
-    Ok(Sink::File(temporary, path))
+    Ok(Sink::File(draft, path))
 }
 
 const HELP: &str = "name a file in an existing directory that you may write to, outside every write grant";
@@ -134,4 +181,24 @@ fn write_to(number: i32, mut bytes: &[u8]) -> io::Result<()> {
         bytes = bytes.get(sent..).unwrap_or_default();
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    #[test]
+    fn both_kinds_of_draft_appear_whole_and_replace_what_is_there() {
+        let top = tempfile::tempdir().unwrap();
+        let path = top.path().join("report");
+        let unnamed = || Draft::beside(&path).unwrap();
+        let named = || Draft::Named(NamedTempFile::new_in(top.path()).unwrap());
+        for (draft, text) in [(unnamed(), "1"), (unnamed(), "2"), (named(), "3")] {
+            draft.finish(&path, text.as_bytes()).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+            assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+            assert_eq!(fs::read_dir(top.path()).unwrap().count(), 1);
+        }
+    }
 }

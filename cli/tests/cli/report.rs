@@ -68,6 +68,26 @@ fn a_report_file_is_private_replaces_a_link_and_leaves_nothing_else() {
 }
 
 #[test]
+fn a_run_that_is_killed_leaves_no_report_and_nothing_beside_it() {
+    if !needs_a_sandbox("a_run_that_is_killed_leaves_no_report_and_nothing_beside_it") {
+        return;
+    }
+    let scene = scene();
+    std::fs::write(scene.path().join("r.json"), "of an earlier run").unwrap();
+    let words = ["run", "--workspace", "ws", "--report", "r.json", "--"];
+    let script = ["sh", "-c", "touch ws/started; sleep 60"];
+    let mut child = confine(scene.path()).args(words).args(script).spawn().unwrap();
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while !scene.path().join("ws/started").exists() && std::time::Instant::now() < until {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(names(scene.path()), ["r.json", "ws"]);
+    assert_eq!(std::fs::read(scene.path().join("r.json")).unwrap(), b"of an earlier run");
+}
+
+#[test]
 fn a_report_inside_a_write_grant_is_refused_and_nothing_runs() {
     let scene = scene();
     let words = ["run", "--workspace", "ws", "--report", "ws/r.json", "--", "touch", "ws/ran"];
