@@ -128,8 +128,8 @@ impl Story {
         }
         match (self.ended, self.staged) {
             (Some(status), _) => self.ended(status, limits),
-            // The program ran, and whoever could tell how it ended was ended itself, from outside.
-            (None, Some(_)) => Outcome::Cancelled { code: None, signal: None },
+            // Somebody killed the stage, and the kernel everything below it.
+            (None, Some(_)) => Outcome::Signaled { signal: libc::SIGKILL, core: false },
             (None, None) => Outcome::LauncherFailed(unstaged()),
         }
     }
@@ -236,7 +236,8 @@ mod tests {
         let mut story = Story::default();
         assert!(matches!(end(&story, &Limits::default()), Outcome::LauncherFailed(_)));
         story.take(Record::Staged { pid: 2 });
-        assert_eq!(end(&story, &Limits::default()), Outcome::Cancelled { code: None, signal: None });
+        let killed = Outcome::Signaled { signal: libc::SIGKILL, core: false };
+        assert_eq!(end(&story, &Limits::default()), killed);
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod scan;
 use serde::{Deserialize, Serialize};
 
 use crate::policy::fs::Placeholder;
-use crate::policy::resolve::{Assembly, Layer, protect, protect_names};
+use crate::policy::resolve::{Assembly, Layer, ResolveError, protect, protect_names};
 use crate::policy::view::FileType;
 use crate::policy::{Access, Source};
 use crate::{AbsPath, Text};
@@ -48,7 +48,10 @@ const DIRECTORIES: usize = 2_000;
 const DEPTH: usize = 8;
 
 /// The rules for every repository at or below a workspace root that may be written.
-pub(super) fn list(assembly: &mut Assembly<'_>) {
+///
+/// # Errors
+/// Where a bound is reached before everything was looked at: what was not found would not be protected.
+pub(super) fn list(assembly: &mut Assembly<'_>) -> Result<(), ResolveError> {
     for root in assembly.places.workspaces.clone() {
         let may_write = assembly.draft.access_at(&root) == Access::Write;
         let below = |path: &AbsPath| path.is_within(&root);
@@ -59,7 +62,7 @@ pub(super) fn list(assembly: &mut Assembly<'_>) {
         }
         let trees = scan::trees(&root, assembly.host.view);
         if !trees.complete {
-            note(assembly, &root, format!("only {} entries were searched for repositories", scan::ENTRIES));
+            overflow(assembly, &root, scan::ENTRIES)?;
         }
         for tree in trees.found {
             if assembly.draft.access_at(&tree) != Access::Write {
@@ -68,9 +71,23 @@ pub(super) fn list(assembly: &mut Assembly<'_>) {
             if tree != root {
                 protect_names(assembly, &tree);
             }
-            Rules { assembly, left: DIRECTORIES }.tree(&tree);
+            let mut rules = Rules { assembly, left: DIRECTORIES, overflow: None };
+            rules.tree(&tree);
+            if let Some(place) = rules.overflow {
+                overflow(assembly, &place, DIRECTORIES)?;
+            }
         }
     }
+    Ok(())
+}
+
+/// With `git = "open"` nothing of git is protected anyway.
+fn overflow(assembly: &mut Assembly<'_>, place: &AbsPath, bound: usize) -> Result<(), ResolveError> {
+    if assembly.settings.git != Git::Open {
+        return Err(ResolveError::TooManyDirectories { place: place.clone(), bound });
+    }
+    note(assembly, place, format!("only {bound} directories were looked at"));
+    Ok(())
 }
 
 fn note(assembly: &mut Assembly<'_>, path: &AbsPath, why: impl Into<String>) {
@@ -97,6 +114,8 @@ pub(super) fn yield_to_user(assembly: &mut Assembly<'_>) {
 struct Rules<'a, 'b> {
     assembly: &'a mut Assembly<'b>,
     left: usize,
+    /// Where there are more.
+    overflow: Option<AbsPath>,
 }
 
 impl Rules<'_, '_> {
@@ -188,12 +207,8 @@ impl Rules<'_, '_> {
         let mut names = self.assembly.host.view.list(&place).unwrap_or_default();
         names.sort_unstable();
         if names.len() > self.left {
-            note(
-                self.assembly,
-                &place,
-                format!("only {DIRECTORIES} directories of a repository are protected"),
-            );
             names.truncate(self.left);
+            self.overflow.get_or_insert_with(|| place.clone());
         }
         self.left -= names.len();
         let paths = names.iter().filter_map(|name| place.join(name).ok());

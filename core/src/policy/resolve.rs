@@ -93,7 +93,7 @@ fn list(assembly: &mut Assembly<'_>) -> Result<(), ResolveError> {
     for root in assembly.places.workspaces.clone() {
         protect_names(assembly, &root);
     }
-    git::list(assembly);
+    git::list(assembly)?;
     let reopened = base::reopen(&mut assembly.draft, assembly.host, assembly.settings.net);
     reopened.into_iter().for_each(|found| places::record(&mut assembly.links, found.crossed));
     listening::hide(assembly);

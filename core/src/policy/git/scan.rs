@@ -9,7 +9,7 @@ use crate::policy::view::FileType;
 
 /// How many directory entries are looked at below one root; those that say themselves that they are no directory do not
 /// count.
-pub(super) const ENTRIES: usize = 2_000;
+pub(super) const ENTRIES: usize = 20_000;
 /// How deep: a repository at `root/a/b/c` is found.
 const DEPTH: usize = 3;
 /// Directories with very many entries and no work of the user's.

@@ -1,6 +1,7 @@
 use crate::policy::Access::*;
 use crate::policy::fake::*;
 use crate::policy::fs::Placeholder;
+use crate::policy::resolve::ResolveError;
 use crate::policy::{Policy, builtin};
 
 const WS: &str = "/home/u/ws";
@@ -92,7 +93,23 @@ fn the_rules_reach_nested_repositories_and_their_built_in_names() {
     for index in 0..=super::scan::ENTRIES {
         fake.directory(&format!("/home/u/ws/{index}"));
     }
-    assert!(workspace_write().on(&fake).unwrap().ignored(WS).contains("2000 entries"));
+    let bound = super::scan::ENTRIES;
+    let refused = Err(ResolveError::TooManyDirectories { place: abs(WS), bound });
+    assert_eq!(workspace_write().on(&fake), refused);
+    let open = workspace_write().command_line("filesystem.git = \"open\"");
+    assert!(open.on(&fake).unwrap().ignored(WS).contains("20000 directories"));
+}
+
+#[test]
+fn directories_below_modules_cannot_crowd_a_submodule_out() {
+    let mut fake = host();
+    fake.repository(WS).git_directory("/home/u/ws/.git/modules/sub");
+    for index in 0..=super::DIRECTORIES {
+        fake.directory(&format!("{WS}/.git/modules/a{index}"));
+    }
+    let place = abs("/home/u/ws/.git/modules");
+    let refused = Err(ResolveError::TooManyDirectories { place, bound: super::DIRECTORIES });
+    assert_eq!(workspace_write().on(&fake), refused);
 }
 
 #[test]

@@ -45,6 +45,15 @@ pub enum ResolveError {
         /// confine's place.
         place: AbsPath,
     },
+    /// More directories than are looked at for repositories, or in one. Whoever can make directories could otherwise hide
+    /// a repository from protection.
+    #[error("`{place}` holds more than {bound} directories to look for git settings in")]
+    TooManyDirectories {
+        /// Where.
+        place: AbsPath,
+        /// How many are looked at.
+        bound: usize,
+    },
     /// A key asks for a feature that this version does not have. A parsed file is refused earlier.
     #[error("`{key}` needs {feature}, which this version does not have")]
     Feature {
@@ -143,6 +152,9 @@ impl ResolveError {
             Self::Workspace { fault, .. } => fault.help(),
             Self::OwnFile { .. } => Some("choose a place outside every write grant".into()),
             Self::OwnWorkspace { .. } => Some("start in another directory".into()),
+            Self::TooManyDirectories { .. } => {
+                Some("name a smaller `--workspace`, or leave git unprotected with `--git open`".into())
+            }
             Self::Feature { .. } => Some("leave it out".into()),
             Self::Variable(_) => Some("a name, or the beginning of names followed by `*`".into()),
         }
