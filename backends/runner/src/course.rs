@@ -90,6 +90,9 @@ impl Course {
         for relay in start.streams.relays.drain(..) {
             relays.spawn(relay.run(progress.clone()));
         }
+        if let Some(feed) = start.streams.feed.take() {
+            relays.spawn(feed.run(progress));
+        }
         let deadline = start.limits.time.map(|time| start.clock + time);
         Ok(Self {
             start,

@@ -15,6 +15,7 @@ mod digest;
 mod events;
 pub mod facts;
 mod fault;
+mod feed;
 pub mod find;
 pub mod guard;
 mod journal;

@@ -21,7 +21,8 @@ pub enum Stdio {
     /// `/dev/null`.
     #[default]
     Null,
-    /// The caller's own; a regular file open for writing is relayed through a pipe.
+    /// The caller's own. A regular file is relayed through a pipe, whatever it is open for: its mode and its times can
+    /// be changed through any descriptor. Its offset afterwards is where the program stopped reading.
     Inherit,
     /// A descriptor; likewise.
     Fd(OwnedFd),

@@ -24,7 +24,7 @@ use tokio::sync::oneshot;
 use crate::guard::Guard;
 use crate::tree;
 
-pub(crate) use system::{receive, watched};
+pub(crate) use system::{receive, watched, watched_for_room};
 
 /// How long a wrapper may take to end after its lifeline is cut. Measured: at most 24 ms.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2);

@@ -1,19 +1,17 @@
 //! The program's descriptors 0 to 2, from what the caller asked for.
 //!
-//! A regular file open for writing never reaches the program: it could change its mode by fchmod(2). The runner relays
-//! it through a pipe.
+//! A regular file never reaches the program, for whatever it is open: fchmod(2), futimens(3) and fsetxattr(2) need only a
+//! descriptor. The runner relays it through a pipe.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::thread;
 
 use confine_core::report::Output;
-use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::stat::{SFlag, fstat};
-use nix::unistd::pipe2;
 
 use crate::events::{Announcer, Event};
+use crate::feed::Feed;
 use crate::relay::{Announced, Kept, Relay, Targets};
 use crate::run::Stdio;
 use crate::sink::Sink;
@@ -37,6 +35,8 @@ pub(crate) struct Program {
 pub(crate) struct Streams {
     /// To be run until the end.
     pub(crate) relays: Vec<Relay>,
+    /// Likewise: what the program reads, where that is a file.
+    pub(crate) feed: Option<Feed>,
     stdout: Option<Kept>,
     stderr: Option<Kept>,
     words: Kept,
@@ -90,12 +90,12 @@ enum End {
 pub(crate) fn open(wishes: Wishes, announcer: &Announcer) -> io::Result<(Program, OwnedFd, Streams)> {
     let words = Kept::new(WORDS_BOUND);
     let (relay, launcher) = Relay::new(Targets { kept: Some(words.clone()), ..Targets::default() })?;
-    let mut streams = Streams { relays: vec![relay], stdout: None, stderr: None, words };
+    let mut streams = Streams { relays: vec![relay], feed: None, stdout: None, stderr: None, words };
     if let Stdio::Pty { rows, columns } = wishes.stdin {
         let (stdin, stdout, terminal) = (null_input()?, null_output()?, Some((rows, columns)));
         return Ok((Program { stdin, stdout, stderr: None, terminal }, launcher, streams));
     }
-    let stdin = input(wishes.stdin)?;
+    let stdin = streams.input(wishes.stdin)?;
     let stdout = end(wishes.stdout, io::stdout().as_fd())?;
     let stderr = end(wishes.stderr, io::stderr().as_fd())?;
     let shared = same_file(&stdout, &stderr);
@@ -112,6 +112,21 @@ pub(crate) fn open(wishes: Wishes, announcer: &Announcer) -> io::Result<(Program
 }
 
 impl Streams {
+    fn input(&mut self, wish: Stdio) -> io::Result<OwnedFd> {
+        let descriptor = match wish {
+            Stdio::Null => return null_input(),
+            Stdio::Inherit => io::stdin().as_fd().try_clone_to_owned()?,
+            Stdio::Fd(descriptor) => descriptor,
+            Stdio::Capture | Stdio::Tee | Stdio::Pty { .. } => return Err(unfit("standard input")),
+        };
+        if !is_file(descriptor.as_fd())? {
+            return Ok(descriptor);
+        }
+        let (feed, descriptor) = Feed::new(descriptor)?;
+        self.feed = Some(feed);
+        Ok(descriptor)
+    }
+
     fn output(&mut self, end: End, bound: u64, announced: Announced) -> io::Result<(OwnedFd, Option<Kept>)> {
         let targets = match end {
             End::Direct(descriptor) => return Ok((descriptor, None)),
@@ -150,24 +165,6 @@ fn null_output() -> io::Result<OwnedFd> {
     Ok(OpenOptions::new().write(true).open("/dev/null")?.into())
 }
 
-fn input(wish: Stdio) -> io::Result<OwnedFd> {
-    let descriptor = match wish {
-        Stdio::Null => return null_input(),
-        Stdio::Inherit => io::stdin().as_fd().try_clone_to_owned()?,
-        Stdio::Fd(descriptor) => descriptor,
-        Stdio::Capture | Stdio::Tee | Stdio::Pty { .. } => return Err(unfit("standard input")),
-    };
-    if !is_writable_file(descriptor.as_fd())? {
-        return Ok(descriptor);
-    }
-    let (theirs, ours) = pipe2(OFlag::O_CLOEXEC)?;
-    // Ends at the end of the file, or when the tree is gone and with it every reader.
-    thread::Builder::new().name("confine-stdin".into()).stack_size(64 * 1024).spawn(move || {
-        let _ = io::copy(&mut File::from(descriptor), &mut File::from(ours));
-    })?;
-    Ok(theirs)
-}
-
 fn end(wish: Stdio, callers: BorrowedFd<'_>) -> io::Result<End> {
     let descriptor = match wish {
         Stdio::Null => return Ok(End::Direct(null_output()?)),
@@ -177,18 +174,16 @@ fn end(wish: Stdio, callers: BorrowedFd<'_>) -> io::Result<End> {
         Stdio::Fd(descriptor) => descriptor,
         Stdio::Pty { .. } => return Err(unfit("an output stream alone")),
     };
-    Ok(if is_writable_file(descriptor.as_fd())? { End::File(descriptor) } else { End::Direct(descriptor) })
+    Ok(if is_file(descriptor.as_fd())? { End::File(descriptor) } else { End::Direct(descriptor) })
 }
 
 fn unfit(stream: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, format!("that does not fit {stream}"))
 }
 
-fn is_writable_file(descriptor: BorrowedFd<'_>) -> io::Result<bool> {
-    let flags = OFlag::from_bits_retain(fcntl(descriptor, FcntlArg::F_GETFL)?);
-    let writable = flags & OFlag::O_ACCMODE != OFlag::O_RDONLY;
+fn is_file(descriptor: BorrowedFd<'_>) -> io::Result<bool> {
     let kind = SFlag::from_bits_retain(fstat(descriptor)?.st_mode) & SFlag::S_IFMT;
-    Ok(writable && kind == SFlag::S_IFREG)
+    Ok(kind == SFlag::S_IFREG)
 }
 
 fn same_file(one: &End, other: &End) -> bool {

@@ -5,7 +5,7 @@
 mod harness;
 
 use std::fs::{self, File};
-use std::io::{Read as _, Write as _};
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::time::Duration;
 
 use confine_core::Verdict;
@@ -99,6 +99,23 @@ async fn input_comes_from_a_pipe_or_a_file_opened_either_way() {
         for (input, text) in [(reader.into(), "piped"), (reading.into(), "filed"), (both.into(), "filed")] {
             let ended = ended(scene.command(&["cat"]).stdin(Stdio::Fd(input)).spawn().await.unwrap()).await;
             assert_eq!(stdout(&ended.report), text, "{backend}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn whoever_shares_a_file_goes_on_where_the_program_stopped_reading() {
+    for backend in BACKENDS {
+        let scene = scene(backend);
+        let path = scene.path().join("input");
+        fs::write(&path, "line\n".repeat(100_000)).unwrap();
+        for (words, offset) in [(["true", ""], 5), (["dd", "bs=1 count=7"], 12), (["wc", "-c"], 500_000)] {
+            let mut file = File::open(&path).unwrap();
+            file.seek(SeekFrom::Start(5)).unwrap();
+            let words: Vec<&str> = words.iter().flat_map(|word| word.split_whitespace()).collect();
+            let input = Stdio::Fd(file.try_clone().unwrap().into());
+            ended(scene.command(&words).stdin(input).spawn().await.unwrap()).await;
+            assert_eq!(file.stream_position().unwrap(), offset, "{backend}: {words:?}");
         }
     }
 }

@@ -82,8 +82,16 @@ pub(crate) fn receive(socket: BorrowedFd<'_>, message: &mut [u8]) -> io::Result<
 
 /// A descriptor that the runtime watches for reading. Inside a tokio runtime with I/O.
 pub(crate) fn watched(descriptor: Arc<OwnedFd>) -> io::Result<AsyncFd<Arc<OwnedFd>>> {
+    register(descriptor, Interest::READABLE)
+}
+
+/// Likewise for writing.
+pub(crate) fn watched_for_room(descriptor: Arc<OwnedFd>) -> io::Result<AsyncFd<Arc<OwnedFd>>> {
+    register(descriptor, Interest::WRITABLE)
+}
+
+fn register(descriptor: Arc<OwnedFd>, interest: Interest) -> io::Result<AsyncFd<Arc<OwnedFd>>> {
     // SAFETY: the shared owner keeps the descriptor open and gives the same number for as long as it lives, and the
     // `AsyncFd` holds one of its owners.
-    let watched = unsafe { AsyncFd::register_with_interest(descriptor, Interest::READABLE) };
-    Ok(watched?)
+    Ok(unsafe { AsyncFd::register_with_interest(descriptor, interest) }?)
 }
