@@ -67,13 +67,13 @@ fn launch(invocation: &Invocation, report: &Report) -> Result<u8, Failure> {
 /// Adopts the program's standard error, closes what nobody listed, and checks 0 to 2.
 fn open_descriptors(plan: &Plan, report: &Report) -> Result<Option<OwnedFd>, Failure> {
     let adopted = plan.stderr.map(sys::adopt).transpose();
-    let stderr = adopted.map_err(Failure::of(Step::Stdio, "the program's standard error"))?;
+    let mut stderr = adopted.map_err(Failure::of(Step::Stdio, "the program's standard error"))?;
     let control = match report {
         Report::Control(socket) => Some(socket),
         Report::Message => None,
     };
     descriptors::close_all_but(&[control, stderr.as_ref()])?;
-    descriptors::check(stderr.as_ref())?;
+    descriptors::check(stderr.as_mut())?;
     Ok(stderr)
 }
 

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use confine_stage::{MESSAGE_PREFIX, Plan, Record, Rule, Ruleset, Step};
+use confine_stage::{MESSAGE_PREFIX, Plan, Record, Role, Rule, Ruleset, Step};
 
 use crate::rig::{BWRAP, Directory, Launch, STAGE, everywhere, init, supervisor};
 
@@ -42,7 +42,7 @@ fn a_malformed_plan() {
         &["--cwd", "/", "--scratch", "0x1", "/tmp/x", "--", "true"],
         &[],
     ] {
-        let output = Command::new(STAGE).args(words).output().unwrap();
+        let output = Command::new(STAGE.as_str()).args(words).output().unwrap();
         assert_eq!(output.status.code(), Some(125), "{words:?}");
         assert!(output.stderr.starts_with(MESSAGE_PREFIX.as_bytes()), "{words:?}: {output:?}");
     }
@@ -55,7 +55,7 @@ fn a_plan_through_a_descriptor() {
     let file = directory.join("args");
     std::fs::write(&file, plan.encode_args().unwrap()).unwrap();
     let script = "exec \"$0\" --args 9 -- sh -c 'pwd; ls /proc/self/fd' 9<\"$1\"";
-    let output = Command::new("sh").args(["-c", script, STAGE, &file]).output().unwrap();
+    let output = Command::new("sh").args(["-c", script, &STAGE, &file]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "/usr\n0\n1\n2\n3\n", "{output:?}");
 }
 
@@ -116,6 +116,27 @@ fn a_closed_standard_descriptor_is_the_null_device() {
 }
 
 #[test]
+fn plain_devices_are_those_of_the_sandbox() {
+    // Each descriptor lies on a mount that is in view, and on the host's own it would lie on none.
+    let script = "for fd in 0 2; do id=$(awk '/mnt_id/ { print $2 }' /proc/self/fdinfo/$fd) \
+                  && grep -c \"^$id .* /dev/\" /proc/self/mountinfo; done; ls -l /proc/$$/fd";
+    for launch in everywhere().into_iter().filter(|launch| launch.plan.role == Role::Init) {
+        let mut launch = Launch { redirections: "0</dev/zero 7>/dev/full", ..launch };
+        launch.plan.stderr = Some(7);
+        let text = String::from_utf8(launch.output(&["sh", "-c", script]).stdout).unwrap();
+        assert!(text.starts_with("1\n1\n"), "{text}");
+        assert!(text.contains("0 -> /dev/zero") && text.contains("2 -> /dev/full"), "{text}");
+    }
+    for (device, word) in [("/dev/zero", "0<"), ("/dev/null", "0<")] {
+        let script = "head -c 2 | wc -c; echo x >&0 || echo refused";
+        let redirections: &'static str = format!("{word}{device}").leak();
+        let output = Launch { redirections, ..supervisor() }.output(&["sh", "-c", script]);
+        let count = if device == "/dev/zero" { "2" } else { "0" };
+        assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{count}\nrefused\n"), "as it was open");
+    }
+}
+
+#[test]
 fn a_mask_that_does_not_mask() {
     let directory = Directory::new("mask");
     let file = directory.file("secret", "secret", 0o644);
@@ -147,7 +168,7 @@ fn a_mask_that_masks() {
         .args(["--tmpfs", &directory.join("hidden")])
         .args(["--bind", &directory.join("hidden/open"), &directory.join("hidden/open")])
         .args(["--ro-bind", "/dev/null", &file])
-        .args([STAGE, "--cwd", "/", "--masked", &file, "--masked", &directory.join("hidden"), "--", "true"])
+        .args([STAGE.as_str(), "--cwd", "/", "--masked", &file, "--masked", &directory.join("hidden"), "--", "true"])
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");

@@ -63,7 +63,7 @@ fn a_redirected_file_can_be_opened_anew_with_stdio_access_and_not_without() {
         launch.plan.landlock = Some(ruleset(&SYSTEM));
         launch.plan.stdio_access = access;
         let output = Command::new("sh")
-            .args(["-c", script, "sh", STAGE])
+            .args(["-c", script, "sh", &STAGE])
             .args(launch.plan.encode())
             .args(["--", "sh", "-c", "echo x >> /dev/stdout"])
             .env("OUT", &file)

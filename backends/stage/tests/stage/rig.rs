@@ -5,6 +5,7 @@ use std::io::IoSliceMut;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use confine_stage::{Plan, Record, Role};
@@ -14,7 +15,11 @@ use nix::sys::socket::{
     AddressFamily, ControlMessageOwned, MsgFlags, SockFlag, SockType, UnixAddr, recvmsg, send, socketpair,
 };
 
-pub(crate) const STAGE: &str = env!("CARGO_BIN_EXE_confine-stage");
+/// The stage under test: `CONFINE_TEST_BIN` names the directory of another one, which every user can reach.
+pub(crate) static STAGE: LazyLock<String> = LazyLock::new(|| match std::env::var("CONFINE_TEST_BIN") {
+    Ok(directory) => format!("{directory}/confine-stage"),
+    Err(_) => env!("CARGO_BIN_EXE_confine-stage").to_owned(),
+});
 
 /// How long any of it may take.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -81,7 +86,7 @@ pub(crate) fn everywhere() -> Vec<Launch> {
 impl Launch {
     fn words(&self, command: &[&str]) -> Vec<OsString> {
         let mut words: Vec<OsString> = self.wrapper.iter().map(OsString::from).collect();
-        words.push(STAGE.into());
+        words.push(STAGE.as_str().into());
         words.extend(self.plan.encode());
         words.push("--".into());
         words.extend(command.iter().map(OsString::from));
