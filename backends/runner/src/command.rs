@@ -4,12 +4,14 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use confine_backends::Refusals;
+use confine_core::probe::Unusable;
 use confine_core::{AbsPath, Argv, BackendId, ConfinedArgv, LaunchFault, LaunchStage, Policy, Report};
 use tokio::runtime::{Builder, Handle};
 use tokio::time::Instant;
 
 use crate::confine::Shared;
 use crate::fault;
+use crate::find;
 use crate::guard::Guard;
 use crate::ready::{Ready, span};
 use crate::refusal::SpawnError;
@@ -138,12 +140,21 @@ impl Command {
     fn confined_by(&self, policy: &Policy) -> Result<ConfinedArgv, SpawnError> {
         let argv = Argv::new(self.words.iter().cloned(), self.start_directory()?)
             .map_err(|error| LaunchFault::new(LaunchStage::Usage, format!("run: {error}")))?;
+        let confined = self.chosen(&argv, policy)?;
+        let wrapper = confined.launch.wrapper.as_ref().map(|wrapper| &wrapper.program);
+        for program in wrapper.into_iter().chain([&confined.launch.stage]) {
+            find::safe_for(program, policy).map_err(|unusable| replaceable(program, &unusable))?;
+        }
+        Ok(confined)
+    }
+
+    fn chosen(&self, argv: &Argv, policy: &Policy) -> Result<ConfinedArgv, SpawnError> {
         let (registry, probe) = (&self.shared.registry, &self.shared.probe);
         let Some(id) = &self.backend else {
-            return registry.choose(&argv, policy, probe).map_err(SpawnError::Refused);
+            return registry.choose(argv, policy, probe).map_err(SpawnError::Refused);
         };
         let backend = registry.by_id(id).ok_or_else(|| unknown_backend(id))?;
-        backend.confine(&argv, policy, probe).map_err(|refusal| SpawnError::Refused(Refusals(vec![refusal])))
+        backend.confine(argv, policy, probe).map_err(|refusal| SpawnError::Refused(Refusals(vec![refusal])))
     }
 
     fn start_directory(&self) -> Result<AbsPath, LaunchFault> {
@@ -160,6 +171,15 @@ fn current_directory() -> Result<AbsPath, LaunchFault> {
     let directory =
         std::env::current_dir().map_err(|error| fault::of_call(LaunchStage::Usage, what, &error))?;
     AbsPath::new(directory).map_err(|error| LaunchFault::new(LaunchStage::Usage, format!("{what}: {error}")))
+}
+
+/// The next launch would run what the program put there.
+fn replaceable(program: &AbsPath, unusable: &Unusable) -> LaunchFault {
+    let mut fault =
+        LaunchFault::new(LaunchStage::Choose, format!("trust its own programs: {}", unusable.reason));
+    fault.path = Some(program.clone());
+    fault.help = unusable.remedy.as_ref().map(ToString::to_string);
+    fault
 }
 
 fn unknown_backend(id: &BackendId) -> LaunchFault {

@@ -79,17 +79,17 @@ impl Find {
     }
 }
 
-/// Whether `tool` stays what it is while a program runs under `policy`: it may not lie where the program can write.
+/// Whether `program` stays what it is while a program runs under `policy`: it may not lie where the program can write.
 ///
 /// # Errors
 /// Where it does.
-pub fn safe_for(tool: &Tool, policy: &Policy) -> Result<(), Unusable> {
-    if policy.fs.access_at(&tool.path) != Access::Write {
+pub fn safe_for(program: &AbsPath, policy: &Policy) -> Result<(), Unusable> {
+    if policy.fs.access_at(program) != Access::Write {
         return Ok(());
     }
     Err(Unusable::new(
-        format!("`{}` lies in a write grant, so the program could replace it", tool.path),
-        "install it outside the workspace, or narrow the grant",
+        format!("`{program}` lies in a write grant, so the command could replace it"),
+        "install it outside the workspace, or name another workspace or a narrower grant",
     ))
 }
 

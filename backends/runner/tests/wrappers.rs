@@ -16,7 +16,7 @@ use harness::{Scene, alive, ended, scene, sleeper, until_alive};
 
 fn with_stub(script: &str) -> Scene {
     let mut scene = scene("bwrap");
-    let stub = scene.path().join("bwrap");
+    let stub = scene.outside.path().join("bwrap");
     fs::write(&stub, format!("#!/bin/sh\n{script}\n")).unwrap();
     fs::set_permissions(&stub, fs::Permissions::from_mode(0o755)).unwrap();
     let probe =
@@ -86,7 +86,7 @@ async fn the_wrappers_environment_and_descriptors_are_exactly_those_asked_for() 
     let plan = command.confined().unwrap().env;
     let ended = ended(command.spawn().await.unwrap()).await;
     assert_eq!(ended.report.environment.dropped, 1);
-    let seen = |what: &str| fs::read_to_string(scene.path().join(format!("bwrap.{what}"))).unwrap();
+    let seen = |what: &str| fs::read_to_string(scene.outside.path().join(format!("bwrap.{what}"))).unwrap();
     let environment = seen("environment");
     let mut names: Vec<&str> = environment.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
     names.sort_unstable();
@@ -118,7 +118,7 @@ fn inherited() -> BTreeSet<i32> {
 #[tokio::test(flavor = "current_thread")]
 async fn a_wrapper_that_is_no_program_is_a_fault_by_name() {
     let scene = with_stub("");
-    fs::write(scene.path().join("bwrap"), "no header").unwrap();
+    fs::write(scene.outside.path().join("bwrap"), "no header").unwrap();
     let error = scene.command(&["true"]).spawn().await.err().unwrap();
     let SpawnError::Fault(fault) = error else { panic!() };
     assert_eq!(fault.stage, LaunchStage::Spawn);
@@ -138,4 +138,32 @@ async fn a_refusal_names_effects_remedy_and_the_way_without_them() {
     assert!(fault.effect.is_some());
     let help = fault.help.unwrap();
     assert!(help.contains("apt-get install bubblewrap") && help.contains("--accept-missing"), "{help}");
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_tool_that_the_program_could_replace_is_refused_by_its_name() {
+    for (backend, tool) in [("bwrap", "bwrap"), ("bwrap", "stage"), ("landlock", "stage")] {
+        let mut scene = scene(backend);
+        let inside = AbsPath::new(scene.path()).unwrap().join(tool).unwrap();
+        let mut probe = scene.confine.probe().clone();
+        let place = if tool == "bwrap" { &mut probe.bwrap } else { &mut probe.stage };
+        fs::copy(&place.as_ref().unwrap().path, &inside).unwrap();
+        *place = Ok(Tool { path: inside.clone() });
+        scene.confine = Confine::builder().stage(harness::stage()).probe(probe).detect().unwrap();
+        let Err(SpawnError::Fault(fault)) = scene.command(&["touch", "ran"]).spawn().await else {
+            panic!("{backend} with its {tool} in the workspace")
+        };
+        assert_eq!((fault.stage, fault.path.as_ref()), (LaunchStage::Choose, Some(&inside)));
+        assert!(fault.help.unwrap().contains("outside the workspace"));
+        assert!(!scene.path().join("ran").exists());
+    }
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_tool_elsewhere_is_used() {
+    for backend in harness::BACKENDS {
+        let scene = scene(backend);
+        scene.run(&["touch", "ran"]).await;
+        assert!(scene.path().join("ran").exists(), "{backend}");
+    }
 }

@@ -194,8 +194,9 @@ mod tests {
         let path = top.path().join("report");
         let unnamed = || Draft::beside(&path).unwrap();
         let named = || Draft::Named(NamedTempFile::new_in(top.path()).unwrap());
-        for (draft, text) in [(unnamed(), "1"), (unnamed(), "2"), (named(), "3")] {
-            draft.finish(&path, text.as_bytes()).unwrap();
+        let drafts: [&dyn Fn() -> Draft; 3] = [&unnamed, &unnamed, &named];
+        for (draft, text) in drafts.into_iter().zip(["1", "2", "3"]) {
+            draft().finish(&path, text.as_bytes()).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
             assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
             assert_eq!(fs::read_dir(top.path()).unwrap().count(), 1);

@@ -19,6 +19,8 @@ pub(crate) const BACKENDS: [&str; 2] = ["bwrap", "landlock"];
 /// One run's surroundings.
 pub(crate) struct Scene {
     pub(crate) workspace: TempDir,
+    /// Where the program may not write.
+    pub(crate) outside: TempDir,
     pub(crate) policy: Policy,
     pub(crate) confine: Confine,
     pub(crate) backend: BackendId,
@@ -34,7 +36,8 @@ pub(crate) fn stage() -> PathBuf {
 
 /// A scene on one backend, with the losses of the weaker one accepted.
 pub(crate) fn scene(backend: &str) -> Scene {
-    let workspace = tempfile::Builder::new().prefix("confine-run-").tempdir_in("/var/tmp").unwrap();
+    let directory = || tempfile::Builder::new().prefix("confine-run-").tempdir_in("/var/tmp").unwrap();
+    let (workspace, outside) = (directory(), directory());
     let root = AbsPath::new(workspace.path()).unwrap();
     let file = PolicyFile::builtin("workspace-write").unwrap();
     let request = Request {
@@ -50,7 +53,7 @@ pub(crate) fn scene(backend: &str) -> Scene {
         policy.accept_missing.extend(Effect::ALL.iter().copied());
     }
     let confine = Confine::builder().stage(stage()).detect().unwrap();
-    Scene { workspace, policy, confine, backend: BackendId::new(backend) }
+    Scene { workspace, outside, policy, confine, backend: BackendId::new(backend) }
 }
 
 impl Scene {
