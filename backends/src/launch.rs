@@ -196,7 +196,7 @@ fn runner_only(policy: &Policy, probe: &Probe, missing: &[Loss]) -> Vec<Loss> {
 
 const ONLY_BY_A_RUNNER: &[(Effect, &str)] = &[
     (Effect::FsCarveOutNew, "the runner makes the placeholders and compares afterwards"),
-    (Effect::FdStdio, "the runner relays a regular file that is open for writing"),
+    (Effect::FdStdio, "the runner relays regular files"),
     (
         Effect::Orphan,
         "the runner holds the lifeline; without it a parent killed at once leaves the tree behind",

@@ -67,7 +67,7 @@ names! {
         FsExec = "fs-exec", "execute what may only be read";
         FsLock = "fs-lock", "hold a lock on a read-only host file";
         FdInherit = "fd-inherit", "use a descriptor that the spawner left open above 2";
-        FdStdio = "fd-stdio", "misuse descriptors 0 to 2: a directory, a block device, the mode of a redirected host file";
+        FdStdio = "fd-stdio", "misuse descriptors 0 to 2: a directory, a block device, the mode or times of a redirected host file; a terminal stays the caller's";
         NetTcp = "net-tcp", "connect or bind TCP";
         NetUdp = "net-udp", "send UDP, name look-ups included";
         NetHost = "net-host", "reach a host that the proxy policy does not allow";

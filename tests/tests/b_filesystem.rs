@@ -239,7 +239,7 @@ fn case_b10_too_many_matches_are_a_clear_error_in_bounded_time() {
         assert_eq!(few.stdout, "", "{few}");
         assert!(few.took < Duration::from_secs(2), "{few}");
         fill(100..2_900);
-        let masks = confine().with_report().run(["touch", "ran"]).exits(125).says("300 is the bound");
+        let masks = confine().with_report().run(["touch", "ran"]).exits(125).says("400 is the bound");
         let masks = masks.says(workspace.to_str().unwrap());
         fill(2_900..10_001);
         let matches = confine().with_report().run(["touch", "ran"]).exits(125);

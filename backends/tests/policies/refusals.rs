@@ -228,13 +228,20 @@ fn limits_are_enforced_by_what_is_there() {
 
 #[test]
 fn too_many_mounts_name_the_directory_with_most_of_them() {
-    let names: Vec<String> = (0..400).map(|n| format!("/home/u/many/secret-{n}")).collect();
-    let mut policy = workspace();
-    let entries: Vec<_> = names.iter().map(|name| (name.as_str(), Access::Hide, Kind::File)).collect();
-    policy.fs.entries.extend(fixture::plan(&entries).entries);
-    let refusal = Bwrap.confine(&argv(), &policy, &probe()).unwrap_err();
+    let hiding = |count: usize| {
+        let names: Vec<String> = (0..count).map(|n| format!("/home/u/many/secret-{n}")).collect();
+        let entries: Vec<_> = names.iter().map(|name| (name.as_str(), Access::Hide, Kind::File)).collect();
+        let mut policy = workspace();
+        policy.fs.entries.extend(fixture::plan(&entries).entries);
+        policy
+    };
+    Bwrap.confine(&argv(), &hiding(300), &probe()).unwrap();
+    // More in `/proc` than anywhere else, and none of it asked for.
+    let kernel_tables = (0..500).map(|n| path(&format!("/proc/table-{n}"))).collect();
+    let root = Probe { uid: 0, kernel_tables, ..probe() };
+    let refusal = Bwrap.confine(&argv(), &hiding(400), &root).unwrap_err();
     let ConfineError::TooManyMounts { mounts, bound, entry, .. } = refusal else { panic!("{refusal}") };
-    assert!(mounts > 400 && bound == 300);
+    assert!(mounts > 900 && bound == 400);
     assert_eq!(entry, path("/home/u/many"));
 }
 
