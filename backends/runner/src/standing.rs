@@ -6,10 +6,12 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 use confine_core::policy::env::Environment;
 use confine_core::policy::{Policy, Source};
 use confine_core::{ConfinedArgv, LaunchFault, LaunchStage};
+use tokio::time::timeout;
 
 use crate::confine::Shared;
 use crate::control::{self, Control, Received};
@@ -19,6 +21,9 @@ use crate::launch::{self, Parcel};
 use crate::refusal::SpawnError;
 use crate::spawn::Process;
 use crate::stream::Program;
+
+/// How long a first record may take: a launch with hundreds of mounts takes less.
+const FIRST: Duration = Duration::from_secs(1);
 
 /// Confines the same command under another policy.
 pub(crate) type Confine<'a> = dyn Fn(&Policy) -> Result<ConfinedArgv, SpawnError> + Send + Sync + 'a;
@@ -67,7 +72,9 @@ impl Launch<'_> {
             let again = again.transpose().map_err(|error| unopened(&error))?;
             let mut standing = self.start(descriptors, guard).await?;
             let Some(again) = again else { return Ok(standing) };
-            standing.first = standing.control.receive().await.ok().flatten();
+            // A launcher that takes longer hangs, and whoever asked for the run may want to end it.
+            let Ok(first) = timeout(FIRST, standing.control.receive()).await else { return Ok(standing) };
+            standing.first = first.ok().flatten();
             if standing.first.is_some() || forget_vanished(&mut self.policy) == 0 {
                 return Ok(standing);
             }
@@ -100,7 +107,7 @@ impl Standing {
     async fn fall(mut self) -> Result<Guard, SpawnError> {
         self.control.lifeline().cut();
         let ended = self.process.watch().map_err(|error| unopened(&error))?;
-        let _ = tokio::time::timeout(crate::spawn::PATIENCE, ended.readable()).await;
+        let _ = timeout(crate::spawn::PATIENCE, ended.readable()).await;
         self.process.reap();
         let stuck = || LaunchFault::new(LaunchStage::Status, "end a wrapper that failed");
         self.process.settle().ok_or_else(|| stuck().into())

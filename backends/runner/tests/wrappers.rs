@@ -68,6 +68,17 @@ async fn a_wrapper_that_hangs_is_ended_after_a_while_with_its_children() {
 }
 
 #[tokio::test(flavor = "current_thread")]
+async fn a_wrapper_that_hangs_beside_a_masked_socket_can_be_cancelled() {
+    let sockets = tempfile::tempdir_in("/var/tmp").unwrap();
+    let _listener = std::os::unix::net::UnixListener::bind(sockets.path().join("socket")).unwrap();
+    let scene = with_stub("exec sleep 600");
+    let spawned = tokio::time::timeout(Duration::from_secs(10), scene.command(&["true"]).spawn()).await;
+    let run = spawned.expect("a run").unwrap();
+    run.canceller().cancel(None);
+    assert_eq!(run.wait().await.verdict, Verdict::Cancelled);
+}
+
+#[tokio::test(flavor = "current_thread")]
 async fn a_dropped_run_ends_a_wrapper_that_hangs() {
     let sleeper = sleeper();
     let scene = with_stub(&format!("sleep {sleeper}"));
