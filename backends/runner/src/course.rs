@@ -28,6 +28,7 @@ use crate::story::{Stop, Story, Turn};
 use crate::stream::Streams;
 use crate::summary::{Ending, Heading};
 use crate::tree;
+use crate::watch::Stood;
 
 /// Between TERM and the end, when the time limit is reached.
 const GRACE: Duration = Duration::from_secs(1);
@@ -50,6 +51,8 @@ pub(crate) struct Start {
     pub(crate) orders: mpsc::UnboundedReceiver<Order>,
     /// Tasks that send orders of their own.
     pub(crate) watchers: JoinSet<()>,
+    /// What masks stood on.
+    pub(crate) stood: Option<Stood>,
     /// Where the terminal's master goes.
     pub(crate) terminal: Option<oneshot::Sender<OwnedFd>>,
     /// Lives as long as there is a run.
@@ -118,6 +121,7 @@ impl Course {
         self.start.watchers.abort_all();
         self.start.standing.control.lifeline().cut();
         self.reap().await;
+        self.compare_masks();
         let outcome = self.outcome();
         self.announce(&outcome);
         self.drain().await;
@@ -182,9 +186,7 @@ impl Course {
             Order::Cancel(signal) => Stop::Cancelled(signal),
             Order::OverMemory => Stop::Memory,
             Order::MaskLost(path) => {
-                let violation = Violation::MaskLost { path };
-                self.start.announcer.say(Event::Violation(violation.clone()));
-                self.violations.push(violation);
+                self.violated(Violation::MaskLost { path });
                 Stop::MaskLost
             }
         };
@@ -213,6 +215,20 @@ impl Course {
         self.start.standing.process.reap();
         self.phase.send_replace(Phase::Dead);
         self.start.announcer.release();
+    }
+
+    /// A mask that was lost before anybody watched it.
+    fn compare_masks(&mut self) {
+        let known = self.violations.iter().any(|one| matches!(one, Violation::MaskLost { .. }));
+        let stood = self.start.stood.as_ref().filter(|_| !known);
+        if let Some(path) = stood.and_then(Stood::lost) {
+            self.violated(Violation::MaskLost { path });
+        }
+    }
+
+    fn violated(&mut self, violation: Violation) {
+        self.start.announcer.say(Event::Violation(violation.clone()));
+        self.violations.push(violation);
     }
 
     /// Everything that is in the pipes; once the run was ended, or its caller wants it to be, the caller's descriptors

@@ -104,8 +104,9 @@ fn first(candidates: impl Iterator<Item = PathBuf>) -> Option<Result<Tool, Unusa
     refused
 }
 
-/// `None` where there is nothing at all.
+/// `None` where there is nothing at all, which one call tells; resolving takes one for each directory.
 fn tool(candidate: &Path) -> Option<Result<Tool, Unusable>> {
+    candidate.symlink_metadata().ok()?;
     let canonical = std::fs::canonicalize(candidate).ok()?;
     Some(trusted(&canonical).map_err(|distrust| distrust.unusable()))
 }

@@ -86,10 +86,7 @@ impl Guard {
 
     /// A watch over the parents of masks; `None` where there is no mask that the host could take away. Call it before
     /// the sandbox stands: what is there then is what the masks are expected to stand on.
-    ///
-    /// # Errors
-    /// inotify(7)'s, as a fault.
-    pub fn watch(&self) -> Result<Option<MaskWatch>, LaunchFault> {
+    pub fn watch(&self) -> Option<MaskWatch> {
         MaskWatch::over(&self.masks)
     }
 

@@ -11,7 +11,7 @@ use tracing::{Instrument as _, Span, field};
 
 use crate::course::{Course, Start};
 use crate::events;
-use crate::guard::Guard;
+use crate::guard::{Guard, MaskWatch};
 use crate::order;
 use crate::refusal::SpawnError;
 use crate::run::{Parts, Run};
@@ -37,7 +37,7 @@ impl Ready {
         wishes: Wishes,
         span: Span,
     ) -> Result<Run, SpawnError> {
-        let masks = self.guard.watch()?;
+        let masks = self.guard.watch();
         let (announcer, events) = events::channel();
         let (program, words, streams) = stream::open(wishes, &announcer).map_err(|error| unopened(&error))?;
         let (sender, receiver) = program.terminal.map(|_| oneshot::channel()).unzip();
@@ -51,6 +51,7 @@ impl Ready {
         let start = Start {
             standing,
             heading: heading.clone(),
+            stood: masks.as_ref().map(MaskWatch::stood),
             watchers: order::watchers(&orders, pid, limits.memory, masks),
             limits,
             streams,

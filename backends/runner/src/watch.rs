@@ -3,20 +3,24 @@
 //! A mask is lost when the name goes or another file takes it, not when the file's content changes: the mount stands
 //! on the file. The directories in between count as well: renaming one moves the mask with it and frees its name. The
 //! events say so by name (inotify(7)); where the queue overflowed, the files are compared with what stood at launch.
+//!
+//! Letting go of an inotify instance may wait for a grace period of the kernel (measured: up to 15 ms, more than a whole
+//! launch), so a run is watched only once it has lasted a while, and compared at its end in any case.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
+use std::time::Duration;
 
+use confine_core::AbsPath;
 use confine_core::policy::fs::{Entry, Kind};
 use confine_core::policy::{Access, Policy};
-use confine_core::{AbsPath, Effect, LaunchFault, LaunchStage};
 use nix::errno::Errno;
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify, InotifyEvent, WatchDescriptor};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::beneath::{Identity, Spot};
 use crate::spawn;
@@ -30,12 +34,27 @@ const REPLACED: AddWatchFlags = AddWatchFlags::IN_CREATE
     .union(AddWatchFlags::IN_MOVE_SELF);
 const HOW: AddWatchFlags = REPLACED.union(AddWatchFlags::IN_ONLYDIR).union(AddWatchFlags::IN_DONT_FOLLOW);
 
+/// How long a run lasts before it is watched, and how often the files are compared where it cannot be.
+const QUIET: Duration = Duration::from_millis(100);
+
 /// Watches the names that masks and carve-outs stand on: when the host replaces one, its mask is gone.
 #[derive(Debug)]
 pub struct MaskWatch {
+    stood: Stood,
+    sight: Option<Sight>,
+    /// The first wait.
+    since: Option<Instant>,
+}
+
+/// What was at each name when the watch was made.
+#[derive(Clone, Debug)]
+pub(crate) struct Stood(Arc<BTreeMap<AbsPath, Option<Identity>>>);
+
+/// Eyes on the directories of the names.
+#[derive(Debug)]
+struct Sight {
     queue: Queue,
     directories: BTreeMap<WatchDescriptor, AbsPath>,
-    stood: BTreeMap<AbsPath, Option<Identity>>,
 }
 
 /// An inotify queue, and its registration with a reactor, made at the first wait: there may be no reactor before.
@@ -77,63 +96,95 @@ fn around(policy: &Policy, path: &AbsPath) -> Option<Access> {
 }
 
 impl MaskWatch {
-    /// A watch over `names`, which are compared with what is there now.
-    ///
-    /// # Errors
-    /// inotify(7)'s, as a fault: mostly the user's limit of instances or watches.
-    pub(crate) fn over(names: &[AbsPath]) -> Result<Option<Self>, LaunchFault> {
-        let Some(first) = names.first() else { return Ok(None) };
-        let flags = InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC;
-        let inotify = Inotify::init(flags).map_err(|errno| fault(first, errno))?;
-        let mut directories = BTreeMap::new();
-        for parent in names.iter().filter_map(AbsPath::parent).collect::<BTreeSet<_>>() {
-            match inotify.add_watch(parent.as_path(), HOW) {
-                Ok(watch) => drop(directories.insert(watch, parent)),
-                // A directory that may not be read cannot be watched. It is not the caller's own.
-                Err(Errno::EACCES) => {}
-                Err(errno) => return Err(fault(&parent, errno)),
-            }
+    /// A watch over `names`, which are compared with what is there now; `None` where there is none.
+    pub(crate) fn over(names: &[AbsPath]) -> Option<Self> {
+        if names.is_empty() {
+            return None;
         }
         let stood = names.iter().map(|name| (name.clone(), standing(name))).collect();
-        Ok(Some(Self { queue: Queue { inotify, ready: None }, directories, stood }))
+        Some(Self { stood: Stood(Arc::new(stood)), sight: None, since: None })
     }
 
-    /// Waits until a masked file was replaced, and names it. Cancel-safe. Runs on any tokio runtime with I/O.
+    /// To compare with at the end.
+    pub(crate) fn stood(&self) -> Stood {
+        self.stood.clone()
+    }
+
+    /// Waits until a masked file was replaced, and names it. Cancel-safe. Runs on any tokio runtime with I/O and time.
+    /// Where the user's inotify instances or watches are used up, the files are compared ten times a second.
     pub async fn lost(&mut self) -> AbsPath {
+        let since = *self.since.get_or_insert_with(Instant::now);
+        sleep_until(since + QUIET).await;
+        if self.sight.is_none() {
+            self.sight = Sight::over(&self.stood).ok();
+            if let Some(lost) = self.stood.lost() {
+                return lost;
+            }
+        }
+        match &mut self.sight {
+            Some(sight) => sight.lost(&self.stood).await,
+            None => self.stood.compare_until_lost().await,
+        }
+    }
+}
+
+impl Stood {
+    /// The first name that another file has, or none.
+    pub(crate) fn lost(&self) -> Option<AbsPath> {
+        self.0.iter().find(|(path, stood)| standing(path) != **stood).map(|(path, _)| path.clone())
+    }
+
+    async fn compare_until_lost(&self) -> AbsPath {
         loop {
-            let events = match self.queue.events().await {
-                Ok(events) => events,
-                // Who cannot see must take it for lost.
-                Err(_) => return self.any(),
-            };
-            if let Some(lost) = events.iter().find_map(|event| self.judge(event)) {
+            sleep(QUIET).await;
+            if let Some(lost) = self.lost() {
                 return lost;
             }
         }
     }
 
-    fn judge(&self, event: &InotifyEvent) -> Option<AbsPath> {
+    fn any(&self) -> AbsPath {
+        self.0.keys().next().cloned().unwrap_or_else(AbsPath::root)
+    }
+}
+
+impl Sight {
+    fn over(stood: &Stood) -> Result<Self, Errno> {
+        let inotify = Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC)?;
+        let mut directories = BTreeMap::new();
+        for parent in stood.0.keys().filter_map(AbsPath::parent).collect::<BTreeSet<_>>() {
+            match inotify.add_watch(parent.as_path(), HOW) {
+                Ok(watch) => drop(directories.insert(watch, parent)),
+                // A directory that may not be read cannot be watched. It is not the caller's own.
+                Err(Errno::EACCES) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        Ok(Self { queue: Queue { inotify, ready: None }, directories })
+    }
+
+    async fn lost(&mut self, stood: &Stood) -> AbsPath {
+        loop {
+            let events = match self.queue.events().await {
+                Ok(events) => events,
+                // Who cannot see must take it for lost.
+                Err(_) => return stood.any(),
+            };
+            if let Some(lost) = events.iter().find_map(|event| self.judge(event, stood)) {
+                return lost;
+            }
+        }
+    }
+
+    fn judge(&self, event: &InotifyEvent, stood: &Stood) -> Option<AbsPath> {
         if event.mask.contains(AddWatchFlags::IN_Q_OVERFLOW) {
-            return self.compare();
+            return stood.lost();
         }
         let directory = self.directories.get(&event.wd)?;
         match &event.name {
-            Some(name) => self.watched(directory, name),
-            None => self.stood.keys().find(|path| path.parent().as_ref() == Some(directory)).cloned(),
+            Some(name) => directory.join(name).ok().filter(|path| stood.0.contains_key(path)),
+            None => stood.0.keys().find(|path| path.parent().as_ref() == Some(directory)).cloned(),
         }
-    }
-
-    fn watched(&self, directory: &AbsPath, name: &OsString) -> Option<AbsPath> {
-        let path = directory.join(name).ok()?;
-        self.stood.contains_key(&path).then_some(path)
-    }
-
-    fn compare(&self) -> Option<AbsPath> {
-        self.stood.iter().find(|(path, stood)| standing(path) != **stood).map(|(path, _)| path.clone())
-    }
-
-    fn any(&self) -> AbsPath {
-        self.stood.keys().next().cloned().unwrap_or_else(AbsPath::root)
     }
 }
 
@@ -151,15 +202,6 @@ impl Queue {
 
 fn standing(path: &AbsPath) -> Option<Identity> {
     Spot::of(path).ok()?.stat().ok()?.as_ref().map(Identity::from)
-}
-
-fn fault(path: &AbsPath, errno: Errno) -> LaunchFault {
-    let text = format!("watch `{path}`, so that its mask is not lost unseen: {}", errno.desc());
-    let mut fault = LaunchFault::new(LaunchStage::Spawn, text);
-    fault.effect = Some(Effect::FsCarveOut);
-    fault.path = Some(path.clone());
-    fault.errno = io::Error::from(errno).raw_os_error();
-    fault.help("raise `fs.inotify.max_user_instances` and `fs.inotify.max_user_watches` with sysctl")
 }
 
 #[cfg(test)]
