@@ -14,6 +14,7 @@ pub mod program;
 pub mod repository;
 pub mod running;
 pub mod scene;
+pub mod spawner;
 pub mod stub;
 pub mod user;
 pub mod world;
