@@ -2,8 +2,10 @@
 //!
 //! One thread per [`Confine`](crate::Confine) starts every wrapper: posix_spawn(3) blocks until the new process has
 //! executed, so it stays off the runtime, and a parent-death signal that a wrapper may set follows the thread that
-//! spawned it, not the process, so that thread lives as long as there is a run.
+//! spawned it, not the process, so that thread lives as long as there is a run. Root's bwrap, which sets none, is the
+//! exception: see [`devices`].
 
+mod devices;
 mod system;
 
 use std::ffi::CString;
@@ -17,7 +19,7 @@ use std::time::Duration;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, Uid};
 use tokio::io::unix::AsyncFd;
 use tokio::sync::oneshot;
 
@@ -96,9 +98,24 @@ impl Spawner {
 }
 
 fn start(request: Request) -> io::Result<Process> {
-    let pid = system::spawn(&request)?;
+    let pid = if request.group == Group::Own && Uid::effective().is_root() {
+        beside_read_only_devices(&request)?
+    } else {
+        system::spawn(&request)?
+    };
     let pidfd = system::pidfd(pid).inspect_err(|_| abandon(pid))?;
     Ok(Process { pid, pidfd: Arc::new(pidfd), debts: Some(request.guard), end: None })
+}
+
+/// From a thread that ends at once, and with it the mount namespace, unless the wrapper is still in it: a mount that the
+/// host takes away must not live on in a namespace of ours. What is started so has no parent-death signal.
+fn beside_read_only_devices(request: &Request) -> io::Result<Pid> {
+    thread::scope(|scope| {
+        let child = || devices::protect().and_then(|()| system::spawn(request));
+        let started = thread::Builder::new().name("confine-devices".into()).stack_size(128 * 1024);
+        let started = started.spawn_scoped(scope, child)?;
+        started.join().unwrap_or_else(|_| Err(io::Error::other("the spawning thread is gone")))
+    })
 }
 
 /// A wrapper that cannot be watched: no pidfd_open(2) before Linux 5.3, or no descriptor left.
