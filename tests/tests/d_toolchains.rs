@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt as _;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -200,6 +200,29 @@ fn case_d08_a_listener_that_vanishes_during_the_launch_breaks_no_run() {
         over.store(true, Ordering::Relaxed);
         coming_and_going.join().unwrap();
         assert_eq!(codes, [Some(0); 20]);
+    });
+}
+
+#[test]
+fn case_d08_a_listener_that_root_inside_cannot_reach_needs_no_mask() {
+    needs!(root, bwrap, python3);
+    each(&[User::Root], &[Backend::Bwrap], |scene| {
+        for (mode, mask) in [(0o700, false), (0o755, true)] {
+            let place = scene.directory(&scene.base().join(format!("{mode:o}")));
+            let socket = place.join("svc.sock");
+            answer(UnixListener::bind(&socket).unwrap());
+            fs::set_permissions(&socket, fs::Permissions::from_mode(0o777)).unwrap();
+            fs::set_permissions(&place, fs::Permissions::from_mode(mode)).unwrap();
+            chown(&place, Some(65534), Some(65534)).unwrap();
+            let socket = socket.to_str().unwrap();
+            assert_eq!(scene.control(["python3", "-c", ASK, socket]).exits(0).stdout, "!\n");
+            scene.confine().run(["true"]).exits(0);
+            scene.confine().run(["python3", "-c", ASK, socket]).fails();
+            let losses = "fs-carve-out-new,fd-stdio,net-unix-path-new,orphan";
+            let plan = scene.confine().verb(["plan"]).option("--accept-missing", losses);
+            let plan = plan.run(["true"]).exits(0).stdout;
+            assert_eq!(plan.contains(socket), mask, "{mode:o}: {plan}");
+        }
     });
 }
 

@@ -3,6 +3,7 @@
 //! Nothing here follows a final link, and nothing but directories and regular files is ever opened.
 
 pub(crate) mod mountinfo;
+mod search;
 mod sockets;
 
 use std::collections::BTreeMap;
@@ -75,6 +76,21 @@ pub(crate) fn reopen_regular(place: &OwnedFd) -> io::Result<File> {
     Ok(File::from(open(itself.as_str(), OFlag::O_RDONLY | OFlag::O_CLOEXEC, Mode::empty())?))
 }
 
+/// The whole of a regular file.
+///
+/// # Errors
+/// As [`open_regular`]; `FileTooLarge` for more than `bound` bytes.
+pub(crate) fn read_whole(path: &Path, bound: u64) -> io::Result<Vec<u8>> {
+    let file = open_regular(path)?;
+    let length = file.metadata()?.len();
+    if length > bound {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    let mut text = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
+    file.take(bound).read_to_end(&mut text)?;
+    Ok(text)
+}
+
 /// What a file's type is; the file systems that Linux has know no other.
 fn file_type(file: std::fs::FileType) -> FileType {
     if file.is_dir() {
@@ -123,6 +139,14 @@ impl View for HostView {
         let mut text = Vec::new();
         open_regular(path.as_path())?.take(SMALL).read_to_end(&mut text)?;
         Ok(text)
+    }
+
+    fn read_whole(&self, path: &AbsPath, bound: u64) -> io::Result<Vec<u8>> {
+        read_whole(path.as_path(), bound)
+    }
+
+    fn is_reachable(&self, path: &AbsPath) -> bool {
+        path.ancestors().skip(1).all(|directory| search::may_pass(directory.as_path(), self.uid))
     }
 
     fn mounts(&self) -> Vec<Mount> {

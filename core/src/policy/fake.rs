@@ -30,6 +30,8 @@ pub(super) struct Fake {
     pub(super) home: Option<AbsPath>,
     pub(super) uid: u32,
     pub(super) late: bool,
+    /// Directories that the user may not search.
+    pub(super) closed: Vec<AbsPath>,
     /// Whether directories tell the types of their entries.
     pub(super) typed: bool,
     /// How many system calls a real view would have made.
@@ -50,6 +52,7 @@ pub(super) fn host() -> Fake {
         home: Some(abs("/home/u")),
         uid: 1000,
         late: false,
+        closed: vec![],
         typed: true,
         calls: Cell::new(0),
     };
@@ -188,6 +191,13 @@ impl View for Fake {
             (_, Node::File(text), _) => Ok(text.clone()),
             _ => Err(ErrorKind::InvalidInput.into()),
         }
+    }
+    fn read_whole(&self, path: &AbsPath, bound: u64) -> io::Result<Vec<u8>> {
+        let text = self.read(path)?;
+        if text.len() as u64 > bound { Err(ErrorKind::FileTooLarge.into()) } else { Ok(text) }
+    }
+    fn is_reachable(&self, path: &AbsPath) -> bool {
+        !self.closed.iter().any(|closed| path != closed && path.is_within(closed))
     }
     fn mounts(&self) -> Vec<Mount> {
         self.mounts.clone()

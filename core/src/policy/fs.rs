@@ -59,6 +59,8 @@ pub enum Source {
     Listening,
     /// Another mount of a hidden directory.
     Alias(AbsPath),
+    /// confine's own places and the files of this call.
+    Own,
     /// A policy file.
     File(AbsPath),
     /// The command line, or the library's caller.

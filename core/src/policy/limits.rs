@@ -23,7 +23,7 @@ pub enum Background {
 pub struct Limits {
     /// Wall-clock time, by the runner.
     pub time: Option<Duration>,
-    /// Resident bytes of the whole tree, by a cgroup or by sampling.
+    /// Resident bytes of the whole tree, by sampling.
     pub memory: Option<u64>,
     /// Processes and threads.
     pub processes: Option<u64>,

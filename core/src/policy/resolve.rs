@@ -11,6 +11,7 @@ mod listening;
 mod own;
 mod places;
 mod protected;
+mod reach;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -99,5 +100,7 @@ fn list(assembly: &mut Assembly<'_>) -> Result<(), ResolveError> {
     listening::hide(assembly);
     grants::approve(assembly)?;
     git::yield_to_user(assembly);
-    own::keep(assembly)
+    own::keep(assembly)?;
+    reach::forgo(assembly);
+    Ok(())
 }

@@ -77,6 +77,18 @@ pub trait View {
     /// # Errors
     /// As open(2) with O_NOFOLLOW; `InvalidInput` for what is not a regular file.
     fn read(&self, path: &AbsPath) -> io::Result<Vec<u8>>;
+    /// The whole of a regular file of at most `bound` bytes (git's index). Never opens anything else.
+    ///
+    /// # Errors
+    /// As [`View::read`]; `FileTooLarge` for a longer file.
+    fn read_whole(&self, _path: &AbsPath, _bound: u64) -> io::Result<Vec<u8>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+    /// Whether the caller's user, without any capability, may search every directory above `path` (path_resolution(7)),
+    /// or could make it so: a directory of its own it can always open up. Where that is in doubt, `true`.
+    fn is_reachable(&self, _path: &AbsPath) -> bool {
+        true
+    }
     /// The mounts of this mount namespace.
     fn mounts(&self) -> Vec<Mount>;
     /// Pathname sockets that are listening, as the host names them.

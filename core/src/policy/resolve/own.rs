@@ -67,7 +67,7 @@ fn cover(
         return Ok(());
     }
     match (found, own) {
-        (Some(kind), _) => assembly.list(place, Access::Hide, kind, Source::BuiltIn, Layer::Own),
+        (Some(kind), _) => assembly.list(place, Access::Hide, kind, Source::Own, Layer::Own),
         (None, Own::File) => return Err(ResolveError::OwnFile { grant: grant.clone(), path: place }),
         (None, Own::Directory) => {
             assembly.missing.insert(place);

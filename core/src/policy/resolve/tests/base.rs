@@ -182,3 +182,21 @@ fn both_spellings_of_a_home_behind_a_link_work() {
     assert_eq!(policy.fs.links.get(&abs("/home")).unwrap(), std::path::Path::new("/var/home"));
     assert!(policy.fs.workspaces.contains(&abs("/var/home/u/ws")));
 }
+
+#[test]
+fn what_the_user_cannot_reach_anyway_has_no_mask() {
+    let mut fake = host();
+    fake.socket("/srv/closed/deep/x.sock").socket("/srv/open/x.sock").file("/srv/closed/secret", "");
+    fake.listening = vec![abs("/srv/closed/deep/x.sock"), abs("/srv/open/x.sock")];
+    let request = workspace_write().file("filesystem.hide = ['/srv/closed', '/srv/closed/secret']");
+    let both = |fake: &Fake| {
+        let policy = workspace_write().on(fake).unwrap();
+        ["/srv/closed/deep/x.sock", "/srv/open/x.sock"].map(|path| policy.fs.entries.contains_key(&abs(path)))
+    };
+    assert_eq!(both(&fake), [true, true]);
+    fake.closed = vec![abs("/srv/closed")];
+    assert_eq!(both(&fake), [false, true]);
+    let policy = request.on(&fake).unwrap();
+    assert_eq!(policy.at("/srv/closed"), Hide, "the directory itself can be reached, and masked");
+    assert!(policy.fs.not_granted.is_empty());
+}
