@@ -1,6 +1,6 @@
 //! The program's process, from fork to execve(2).
 
-use std::ffi::{CStr, CString, OsStr};
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 
@@ -120,12 +120,15 @@ impl Program<'_> {
         Record::ExecFailed { found: true, errno: number(errno), program: file.to_bytes().to_vec() }
     }
 
-    /// The stage's own, with the private directory as TMPDIR where there is one.
+    /// The stage's own, with the private directory as TMPDIR where there is one, and with PWD as the program's directory:
+    /// bwrap leaves that of its own `--chdir` there.
     fn environment(&self) -> Vec<CString> {
+        let directory = ("PWD".into(), self.invocation.plan.cwd.clone());
         let scratch = self.scratch.as_ref().map(|rule| ("TMPDIR".into(), rule.path.clone()));
+        let own: Vec<(OsString, OsString)> = scratch.into_iter().chain([directory]).collect();
         std::env::vars_os()
-            .filter(|(name, _)| scratch.is_none() || name != "TMPDIR")
-            .chain(scratch.clone())
+            .filter(|(name, _)| own.iter().all(|(one, _)| one != name))
+            .chain(own.iter().cloned())
             .filter_map(|(name, value)| CString::new([name.as_bytes(), b"=", value.as_bytes()].concat()).ok())
             .collect()
     }

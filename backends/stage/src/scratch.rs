@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use nix::dir::Dir;
 use nix::fcntl::{AtFlags, OFlag, open, openat, renameat};
-use nix::sys::stat::{FchmodatFlags, Mode, SFlag, fchmodat, fstatat};
+use nix::sys::stat::{FchmodatFlags, Mode, SFlag, fchmod, fchmodat, fstatat};
 use nix::unistd::{UnlinkatFlags, mkdtemp, unlinkat};
 
 use crate::failure::Failure;
@@ -42,6 +42,8 @@ impl Scratch {
 
     /// As far as it goes: at the end nobody is left to be told.
     pub(crate) fn remove(self) {
+        // The program may have closed the directory itself to its owner.
+        let _ = fchmod(&self.directory, Mode::S_IRWXU);
         let mut serial = 0;
         let mut progress = true;
         while progress {
@@ -85,7 +87,7 @@ fn flatten(top: &OwnedFd, name: &CString, serial: &mut u64) -> bool {
 }
 
 fn open_up(directory: &OwnedFd, name: &CString) {
-    let _ = fchmodat(directory, name.as_c_str(), Mode::S_IRWXU, FchmodatFlags::FollowSymlink);
+    let _ = fchmodat(directory, name.as_c_str(), Mode::S_IRWXU, FchmodatFlags::NoFollowSymlink);
 }
 
 fn is_directory(directory: impl AsFd, name: &CString) -> bool {

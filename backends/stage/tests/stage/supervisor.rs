@@ -1,11 +1,14 @@
 //! Ends, signals and leftovers, in both roles where they do not differ.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, Instant};
 
 use confine_stage::{Record, Rule};
 
-use crate::rig::{Directory, count, eventually, everywhere, init, status, supervisor, unique_seconds};
+use crate::rig::{
+    Directory, Launch, ORDINARY, count, eventually, everywhere, init, status, supervisor, unique_seconds,
+};
 
 #[test]
 fn a_raw_status_tells_a_signal_from_a_code() {
@@ -197,6 +200,45 @@ fn a_scratch_directory_is_private_and_removed_with_hostile_contents() {
     let left: Vec<_> = fs::read_dir(&parent.0).unwrap().flatten().map(|entry| entry.file_name()).collect();
     assert_eq!(left, ["outside"]);
     assert_eq!(fs::read_to_string(outside).unwrap(), "kept");
+}
+
+#[test]
+fn pwd_names_the_directory_of_the_program_whatever_a_launcher_set() {
+    for mut launch in everywhere() {
+        launch.plan.cwd = "/usr/bin".into();
+        let mut command = launch.foreign(&["env"]);
+        let output = command.env("PWD", "/etc").output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let named: Vec<_> = text.lines().filter(|line| line.starts_with("PWD=")).collect();
+        assert_eq!(named, ["PWD=/usr/bin"], "{text}");
+    }
+}
+
+#[test]
+fn a_scratch_directory_goes_although_the_program_closed_it_to_its_owner() {
+    for wrapper in [&[][..], ORDINARY] {
+        let parent = Directory::new("closed-scratch");
+        fs::set_permissions(&parent.0, fs::Permissions::from_mode(0o777)).unwrap();
+        fs::create_dir(parent.join("outside")).unwrap();
+        let kept = parent.file("outside/kept", "kept", 0o604);
+        fs::set_permissions(parent.join("outside"), fs::Permissions::from_mode(0o705)).unwrap();
+        let mut launch = Launch { wrapper: wrapper.to_vec(), ..supervisor() };
+        launch.plan.scratch = Some(Rule { access: 0x1fff, path: parent.join("scratch-").into() });
+        let script = format!(
+            "set -e; cd $TMPDIR; mkdir -p a/b/c d; touch a/b/c/f; for at in . a a/b a/b/c d; do \
+             ln -s {outside} $at/link; ln -s {outside}/kept $at/file; ln -s / $at/root; ln -s .. $at/up; done; \
+             chmod 0 a/b/c; chmod 0 a/b; chmod 0 a d; chmod 0 $TMPDIR; stat -c %a $TMPDIR",
+            outside = parent.join("outside"),
+        );
+        let output = launch.output(&["sh", "-c", &script]);
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "0\n", "{output:?}");
+        let left: Vec<_> =
+            fs::read_dir(&parent.0).unwrap().flatten().map(|entry| entry.file_name()).collect();
+        assert_eq!(left, ["outside"], "{wrapper:?}");
+        assert_eq!(fs::read_to_string(&kept).unwrap(), "kept");
+        let mode = |path: &str| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&parent.join("outside")), mode(&kept)), (0o705, 0o604));
+    }
 }
 
 #[test]
