@@ -15,8 +15,6 @@ pub(crate) enum Need {
     Landlock(u32),
     /// System-call filters, and a table for the architecture.
     Seccomp,
-    /// A delegated cgroup v2.
-    Cgroup,
     /// A caller that is not root.
     OrdinaryUser,
 }
@@ -27,7 +25,6 @@ impl Need {
             Self::Nothing => true,
             Self::Landlock(abi) => probe.landlock.as_ref().is_ok_and(|have| *have >= abi.max(FLOOR)),
             Self::Seccomp => probe.seccomp.is_ok() && probe.arch.is_some(),
-            Self::Cgroup => probe.cgroup.is_some(),
             Self::OrdinaryUser => probe.uid != 0,
         }
     }
@@ -87,11 +84,11 @@ pub(crate) const SHARED: &[Row] = &[
     row(Effect::TtyInject, &[(Layer::Session, Need::Nothing), (Layer::Seccomp, Need::Seccomp)], ""),
     row(Effect::EnvLeak, &[(Layer::Environment, Need::Nothing)], ""),
     row(Effect::LimitTime, &[(Layer::Runner, Need::Nothing)], ""),
-    row(Effect::LimitMemory, &[(Layer::Cgroup, Need::Cgroup), (Layer::Runner, Need::Nothing)], ""),
+    row(Effect::LimitMemory, &[(Layer::Runner, Need::Nothing)], ""),
     row(
         Effect::LimitProcesses,
-        &[(Layer::Cgroup, Need::Cgroup), (Layer::Rlimit, Need::OrdinaryUser)],
-        "the kernel's limit on processes does not bind root, and no cgroup is delegated to the caller",
+        &[(Layer::Rlimit, Need::OrdinaryUser)],
+        "the kernel's limit on processes does not bind root",
     ),
     row(Effect::LimitFileSize, &[(Layer::Rlimit, Need::Nothing)], ""),
     row(Effect::LimitCpu, &[(Layer::Rlimit, Need::Nothing)], ""),

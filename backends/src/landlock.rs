@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use confine_core::backend::RunnerFailure;
 use confine_core::policy::fs::Tmp;
-use confine_core::policy::{NetPlan, Policy};
+use confine_core::policy::{NetPlan, Policy, Source};
 use confine_core::probe::Unusable;
 use confine_core::{
     AbsPath, Access, Argv, Backend, BackendId, ConfineError, ConfinedArgv, Effect, Gap, Governed, Launch,
@@ -64,6 +64,9 @@ impl Backend for Landlock {
             ready(probe).map_err(|unusable| ConfineError::Unusable { backend: self.id(), unusable })?;
         launch::protected_names(policy)?;
         let lowered = lower(&policy.fs, Backdrop::Host);
+        if let Some(path) = own_place(&lowered, policy) {
+            return Err(ConfineError::OwnPlace { backend: self.id(), path });
+        }
         let governed = refined(self.governs(probe), policy, abi);
         let missing = Offer { backend: self.id(), governed, gaps: gaps(&lowered) }.settle(policy)?;
         let plan = plan(argv, policy, probe, &lowered, abi);
@@ -91,6 +94,12 @@ fn runner_failure() -> RunnerFailure {
         prefixes: vec![confine_stage::MESSAGE_PREFIX.into()],
         informational: Vec::new(),
     }
+}
+
+/// A place of confine's own that a grant opens for writing.
+fn own_place(lowered: &Lowered, policy: &Policy) -> Option<AbsPath> {
+    let own = |path: &AbsPath| policy.fs.entries.get(path).is_some_and(|entry| entry.source == Source::Own);
+    lowered.mount_only.iter().map(|gap| &gap.path).find(|path| own(path)).cloned()
 }
 
 /// Sockets are in the table: below ABI 9 none is governed, from there every one.

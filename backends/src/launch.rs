@@ -40,7 +40,7 @@ impl Settled {
             policy: policy.id.clone(),
             plan: digest(&self.launch),
             layers: layers(policy, probe, self.layers),
-            runner_only: runner_only(policy, probe, &self.missing),
+            runner_only: runner_only(policy, &self.missing),
             missing: self.missing,
             pins: self.pins,
             precreate: policy.fs.precreate.iter().cloned().collect(),
@@ -72,10 +72,10 @@ fn environment(policy: &Policy, backend: &BackendId) -> EnvPlan {
 }
 
 /// The limits that the kernel keeps by itself. RLIMIT_NPROC binds ordinary users only, and counts all that the user
-/// runs; so a cgroup is preferred.
+/// runs.
 pub(crate) fn rlimits(policy: &Policy, probe: &Probe) -> Vec<(Resource, u64)> {
     let limits = &policy.limits;
-    let processes = limits.processes.filter(|_| probe.uid != 0 && probe.cgroup.is_none());
+    let processes = limits.processes.filter(|_| probe.uid != 0);
     [
         (Resource::Cpu, limits.cpu.map(whole_seconds)),
         (Resource::FileSize, limits.file_size),
@@ -170,25 +170,20 @@ fn layers(policy: &Policy, probe: &Probe, of_backend: Vec<Layer>) -> Vec<Layer> 
         Layer::Environment,
         Layer::Reaper,
     ]);
-    let counted = limits.memory.is_some() || limits.processes.is_some();
-    let sampled = limits.memory.is_some() && probe.cgroup.is_none();
     let conditional = [
         (!rlimits(policy, probe).is_empty(), Layer::Rlimit),
-        (counted && probe.cgroup.is_some(), Layer::Cgroup),
-        (limits.time.is_some() || sampled, Layer::Runner),
+        (limits.time.is_some() || limits.memory.is_some(), Layer::Runner),
     ];
     layers.extend(conditional.into_iter().filter_map(|(present, layer)| present.then_some(layer)));
     layers.into_iter().collect()
 }
 
 /// What only a runner does, less what is missing anyway.
-fn runner_only(policy: &Policy, probe: &Probe, missing: &[Loss]) -> Vec<Loss> {
+fn runner_only(policy: &Policy, missing: &[Loss]) -> Vec<Loss> {
     let needs = policy.needs();
-    let by_cgroup = probe.cgroup.is_some();
     ONLY_BY_A_RUNNER
         .iter()
         .filter(|(effect, _)| needs.contains(*effect))
-        .filter(|(effect, _)| *effect != Effect::LimitProcesses || by_cgroup)
         .filter(|(effect, _)| missing.iter().all(|loss| loss.effect != *effect))
         .map(|(effect, reason)| Loss { effect: *effect, reason: Reason::new(reason) })
         .collect()
@@ -202,8 +197,7 @@ const ONLY_BY_A_RUNNER: &[(Effect, &str)] = &[
         "the runner holds the lifeline; without it a parent killed at once leaves the tree behind",
     ),
     (Effect::LimitTime, "the runner measures the time"),
-    (Effect::LimitMemory, "the runner measures the memory, or makes the cgroup"),
-    (Effect::LimitProcesses, "the runner makes the cgroup"),
+    (Effect::LimitMemory, "the runner measures the memory"),
 ];
 
 /// The reasons that make any backend unusable: another system, no stage, or a launch that failed.

@@ -308,6 +308,7 @@ macro_rules! numbers { ($($name:ident),* $(,)?) => { &[$((stringify!($name), lib
 fn numbers_are_those_of_libc() {
     let known: &[(&str, i64)] = numbers![
         SYS_prlimit64,
+        SYS_renameat2,
         SYS_sched_setparam,
         SYS_sched_setscheduler,
         SYS_sched_setaffinity,

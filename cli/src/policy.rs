@@ -133,6 +133,7 @@ fn source(source: &Source) -> String {
         Source::Workspace => "workspace".to_owned(),
         Source::Listening => "a listening socket".to_owned(),
         Source::Alias(path) => at("another mount of", path),
+        Source::Own => "confine's own".to_owned(),
         Source::File(path) => at("file", path),
         Source::CommandLine => "command line".to_owned(),
         Source::Grant => "approval".to_owned(),

@@ -105,6 +105,15 @@ pub enum ConfineError {
         /// The directory with most of them.
         entry: AbsPath,
     },
+    /// A place of confine's own lies in a grant, and the backend cannot keep the program out of it. Nothing lifts that:
+    /// a program that writes confine's state decides what later commands do.
+    #[error("the {backend} backend cannot keep the program out of `{path}`, which is confine's own")]
+    OwnPlace {
+        /// Which.
+        backend: BackendId,
+        /// The place.
+        path: AbsPath,
+    },
     /// A protected name is missing and the policy says `missing-protected = "refuse"`.
     #[error("the protected name `{0}` does not exist, and the policy says `missing-protected = \"refuse\"`")]
     MissingProtected(AbsPath),

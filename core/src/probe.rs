@@ -94,8 +94,6 @@ pub struct Probe {
     pub kernel_tables: Vec<AbsPath>,
     /// A directory for temporary ones, where the backend cannot mount one: `$TMPDIR` of the caller's, else `/tmp`.
     pub temporary: AbsPath,
-    /// A cgroup v2 directory in which the caller may make groups.
-    pub cgroup: Option<AbsPath>,
     /// What a real launch of a backend said, by backend id; absent where none was tried.
     pub launches: BTreeMap<String, Result<(), Unusable>>,
 }

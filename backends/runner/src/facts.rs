@@ -4,7 +4,6 @@
 //! cannot tell (a security module that refuses later, a limit of an outer namespace) a launch tells;
 //! [`launch_hint`] then knows what to say about it.
 
-mod cgroup;
 mod container;
 mod namespaces;
 
@@ -44,7 +43,6 @@ pub fn probe(find: &Find) -> Probe {
         stage: find.stage(),
         kernel_tables: kernel_tables(),
         temporary: temporary(std::env::var_os("TMPDIR")),
-        cgroup: cgroup::delegated(),
         launches: BTreeMap::new(),
         kernel,
     }

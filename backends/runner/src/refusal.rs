@@ -30,11 +30,15 @@ impl SpawnError {
     }
 }
 
+const FEWER_MOUNTS: &str = "name a smaller `--workspace`, hide or protect directories instead of files, or protect each \
+    repository as a whole with `--git protect`, which takes one mount";
+
 fn refused(refusals: &Refusals) -> LaunchFault {
     let reasons: Vec<String> = refusals.0.iter().map(ToString::to_string).collect();
     let text = format!("enforce the policy here: {}", reasons.join("; "));
     let remedies = refusals.0.iter().filter_map(remedy);
-    let accept = refusals.acceptable().map(|(backend, effects)| {
+    let bounded = refusals.0.iter().any(|one| matches!(one, ConfineError::TooManyMounts { .. }));
+    let accept = refusals.acceptable().filter(|_| !bounded).map(|(backend, effects)| {
         format!("run without them on the {backend} backend: `--backend {backend} --accept-missing {effects}`")
     });
     let help: Vec<String> = remedies.chain(accept).collect();
@@ -52,6 +56,13 @@ fn first(effects: &Effects) -> Option<Effect> {
 fn remedy(refusal: &ConfineError) -> Option<String> {
     match refusal {
         ConfineError::Unusable { unusable, .. } => unusable.remedy.as_ref().map(ToString::to_string),
-        _ => None,
+        ConfineError::TooManyMounts { .. } => Some(FEWER_MOUNTS.into()),
+        ConfineError::OwnPlace { .. } => {
+            Some("name a workspace that does not hold it, or use bubblewrap".into())
+        }
+        ConfineError::MissingProtected(path) => {
+            Some(format!("create `{path}`, or say `missing-protected = \"watch\"`"))
+        }
+        ConfineError::Missing { .. } => None,
     }
 }

@@ -151,7 +151,7 @@ impl View for HostView {
 
     fn mounts(&self) -> Vec<Mount> {
         let text = std::fs::read("/proc/self/mountinfo").unwrap_or_default();
-        mountinfo::parse(&text).map(Mount::from).collect()
+        mountinfo::parse(&text).collect()
     }
 
     fn listening(&self) -> Vec<AbsPath> {

@@ -144,9 +144,15 @@ const ENOSYS_UNLESS_NESTED: &[Rule] =
     &[Rule { when: When::NotNested, conditions: &[], action: Action::NoSuchCall }];
 const CLONE: &[Rule] = &[eperm(When::NotNested, &[arg(0, Test::Any(NAMESPACES))])];
 const UNSHARE: &[Rule] = &[eperm(When::NotNested, &[arg(0, Test::Any(NAMESPACES | TIME_NAMESPACE))])];
-/// TIOCSTI and TIOCLINUX push input into a terminal.
-const IOCTL: &[Rule] =
-    &[eperm(When::Always, &[arg(1, Test::Is(0x5412))]), eperm(When::Always, &[arg(1, Test::Is(0x541c))])];
+/// TIOCSTI and TIOCLINUX push input into a terminal; TIOCEXCL and TIOCSETD outlive the program on the caller's.
+const IOCTL: &[Rule] = &[
+    eperm(When::Always, &[arg(1, Test::Is(0x5412))]),
+    eperm(When::Always, &[arg(1, Test::Is(0x541c))]),
+    eperm(When::Always, &[arg(1, Test::Is(0x540c))]),
+    eperm(When::Always, &[arg(1, Test::Is(0x5423))]),
+];
+/// RENAME_WHITEOUT leaves a device node.
+const RENAME: &[Rule] = &[eperm(When::Always, &[arg(4, Test::Any(4))])];
 const SOCKET: &[Rule] = &[
     Rule {
         when: When::Always,
@@ -200,6 +206,7 @@ pub const CALLS: &[Call] = &[
     call("mkdirat", 258, 34, MODE_2),
     old("mknod", 133, MKNOD),
     call("mknodat", 259, 33, MKNODAT),
+    call("renameat2", 316, 276, RENAME),
     // Terminals.
     call("ioctl", 16, 29, IOCTL),
     // Sockets.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::fixture::{argv, path, probe, workspace};
 use confine_backends::{Bwrap, Landlock, Refusals, Registry};
 use confine_core::policy::fs::MissingProtected;
-use confine_core::policy::{Access, Kind, NetPlan};
+use confine_core::policy::{Access, Entry, Kind, NetPlan, Source};
 use confine_core::probe::Unusable;
 use confine_core::{Backend, ConfineError, ConfinedArgv, Effect, Effects, Layer, NeedsRunner, Policy, Probe};
 
@@ -214,9 +214,6 @@ fn limits_are_enforced_by_what_is_there() {
     let root = Probe { uid: 0, ..probe() };
     let refusal = Bwrap.confine(&argv(), &policy, &root).unwrap_err();
     assert_eq!(refusal.acceptable().to_string(), "limit-processes");
-    let delegated = Probe { cgroup: Some(path("/sys/fs/cgroup/user")), ..root };
-    let confined = Bwrap.confine(&argv(), &policy, &delegated).unwrap();
-    assert!(confined.layers.contains(&Layer::Cgroup) && !confined.layers.contains(&Layer::Runner));
     let user = Bwrap.confine(&argv(), &policy, &probe()).unwrap();
     let words = user.launch.words();
     let limit = |name: &str, value: &str| {
@@ -224,6 +221,19 @@ fn limits_are_enforced_by_what_is_there() {
     };
     assert!(limit("processes", "10") && limit("cpu", "1"));
     assert!(user.layers.contains(&Layer::Runner) && user.layers.contains(&Layer::Rlimit));
+}
+
+#[test]
+fn a_place_of_confines_own_in_a_grant_is_refused_where_nothing_subtracts_and_nothing_lifts_that() {
+    let mut policy = workspace();
+    let own = path("/home/u/ws/.local/state/confine");
+    let entry = Entry { access: Access::Hide, kind: Kind::Directory, source: Source::Own };
+    policy.fs.entries.insert(own.clone(), entry);
+    policy.accept_missing = Effect::ALL.iter().copied().collect();
+    let refusal = Landlock.confine(&argv(), &policy, &probe()).unwrap_err();
+    assert_eq!(refusal, ConfineError::OwnPlace { backend: Landlock.id(), path: own });
+    assert!(refusal.acceptable().is_empty());
+    Bwrap.confine(&argv(), &policy, &probe()).unwrap();
 }
 
 #[test]

@@ -47,7 +47,7 @@ pub(super) fn here() -> Result<(), Unusable> {
 pub fn launch_hint() -> Option<Reason> {
     if std::env::var_os(MARKER).is_some() {
         return Some(Reason::new(
-            "this is inside a sandbox of confine's already: the outer policy needs `nested = true`",
+            "this is inside a sandbox of confine's already, where bwrap cannot start: use `--backend landlock`",
         ));
     }
     if !Uid::effective().is_root() && number(APPARMOR) == Some(1) {

@@ -7,38 +7,18 @@ use std::path::PathBuf;
 use confine_core::AbsPath;
 use confine_core::policy::view::Mount;
 
-/// One line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Line {
-    /// Where it is mounted.
-    pub(crate) point: AbsPath,
-    /// Which directory of the file system is mounted there.
-    pub(crate) root: PathBuf,
-    /// `major:minor`.
-    pub(crate) device: String,
-    /// The file system's name.
-    pub(crate) file_system: String,
-}
-
-impl From<Line> for Mount {
-    fn from(line: Line) -> Self {
-        Self { point: line.point, root: line.root, device: line.device }
-    }
-}
-
 /// Every line that is one; others are skipped (a mount outside the process's root has no usable path).
-pub(crate) fn parse(mountinfo: &[u8]) -> impl Iterator<Item = Line> + '_ {
+pub(crate) fn parse(mountinfo: &[u8]) -> impl Iterator<Item = Mount> + '_ {
     mountinfo.split(|byte| *byte == b'\n').filter_map(line)
 }
 
-fn line(line: &[u8]) -> Option<Line> {
+fn line(line: &[u8]) -> Option<Mount> {
     let mut fields = line.split(|byte| *byte == b' ').skip(2);
     let device = String::from_utf8(fields.next()?.to_vec()).ok()?;
     let root = PathBuf::from(unescape(fields.next()?));
     let point = AbsPath::new(PathBuf::from(unescape(fields.next()?))).ok()?;
     // Optional fields end with a single hyphen.
-    let file_system = fields.skip_while(|field| *field != b"-").nth(1)?;
-    Some(Line { point, root, device, file_system: String::from_utf8_lossy(file_system).into_owned() })
+    fields.any(|field| field == b"-").then_some(Mount { point, root, device })
 }
 
 /// The kernel writes space, tab, newline and backslash as three octal digits after a backslash.
@@ -75,16 +55,9 @@ mod tests {
     fn escapes_and_optional_fields_are_understood() {
         let text =
             b"36 35 98:0 /mnt1\\040x /mnt\\0112\\134 rw,noatime master:1 shared:2 - ext3 /dev/root rw\n";
-        let lines: Vec<Line> = parse(text).collect();
-        assert_eq!(
-            lines,
-            [Line {
-                point: AbsPath::new("/mnt\t2\\").unwrap(),
-                root: "/mnt1 x".into(),
-                device: "98:0".to_owned(),
-                file_system: "ext3".to_owned(),
-            }]
-        );
+        let point = AbsPath::new("/mnt\t2\\").unwrap();
+        let mount = Mount { point, root: "/mnt1 x".into(), device: "98:0".to_owned() };
+        assert_eq!(parse(text).collect::<Vec<_>>(), [mount]);
     }
 
     #[test]
