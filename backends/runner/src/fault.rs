@@ -22,6 +22,8 @@ const INSIDE_LANDLOCK: &str =
     "this is inside a Landlock domain, which allows no mounts: use `--backend landlock`";
 const TOO_OLD: &str = "install a newer bubblewrap, or use `--backend landlock`";
 const RACE: &str = "the host changed between the policy and the launch: run it again";
+const OUT_OF_REACH: &str = "where it is there, run as the user whose directories lead to it: a sandbox's root has no right to \
+    enter another user's; else the host changed between the policy and the launch: run it again";
 const NOT_VISIBLE: &str = "the policy must leave the stage, or a `/proc`, visible; a stage that is not static needs its \
     libraries too";
 
@@ -38,7 +40,7 @@ const WORDS: &[(&str, LaunchStage, Option<&str>)] = &[
     ("Can't mount proc", LaunchStage::Mount, Some(MASKED_PROC)),
     ("overflowuid", LaunchStage::Mount, Some(MASKED_PROC)),
     ("Unknown option", LaunchStage::Spawn, Some(TOO_OLD)),
-    ("Can't find source path", LaunchStage::Mount, Some(RACE)),
+    ("Can't find source path", LaunchStage::Mount, Some(OUT_OF_REACH)),
     ("execvp", LaunchStage::Spawn, Some(NOT_VISIBLE)),
     ("Can't chdir", LaunchStage::Verify, None),
     ("Can't ", LaunchStage::Mount, None),

@@ -20,6 +20,8 @@ use crate::sealed;
 use crate::spawn::{Group, Request};
 use crate::stream::Program;
 
+/// bwrap takes 9,000 words in all; a longer command goes to the stage with its plan.
+const COMMAND: usize = 4_000;
 const WORDS: RawFd = 2;
 const STDERR: RawFd = 3;
 const CONTROL: RawFd = 4;
@@ -108,7 +110,15 @@ fn plan_words(launch: &Launch, program: &Program) -> Vec<OsString> {
     };
     let mut words = ours.encode();
     words.extend(launch.plan.iter().cloned());
+    if is_long(launch) {
+        words.push("--".into());
+        words.extend(launch.command.iter().cloned());
+    }
     words
+}
+
+fn is_long(launch: &Launch) -> bool {
+    launch.command.len() > COMMAND
 }
 
 fn argv(launch: &Launch, copied: bool) -> Vec<OsString> {
@@ -118,8 +128,11 @@ fn argv(launch: &Launch, copied: bool) -> Vec<OsString> {
         words.extend(["--args".into(), OPTIONS.to_string().into(), "--".into()]);
     }
     words.push(stage_word(launch, copied));
-    words.extend(["--args".into(), PLAN.to_string().into(), "--".into()]);
-    words.extend(launch.command.iter().cloned());
+    words.extend(["--args".into(), PLAN.to_string().into()]);
+    if !is_long(launch) {
+        words.push("--".into());
+        words.extend(launch.command.iter().cloned());
+    }
     words
 }
 

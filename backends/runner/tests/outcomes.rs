@@ -190,3 +190,23 @@ async fn a_hidden_start_directory_is_a_launcher_failure() {
         assert!(!scene.path().join("x").exists());
     }
 }
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_command_of_any_number_of_words_arrives_whole() {
+    for backend in harness::BACKENDS {
+        let scene = scene(backend);
+        for count in [3_900, 4_100, 9_100, 60_000] {
+            let words = vec!["--"; count];
+            let command = ["sh", "-c", "echo $# $1 > count", "sh"];
+            let ended = scene.run(&[&command[..], &words].concat()).await;
+            assert_eq!(
+                ended.report.verdict,
+                confine_core::Verdict::Passed,
+                "{backend} {count}: {:?}",
+                ended.outcome
+            );
+            let counted = fs::read_to_string(scene.path().join("count")).unwrap();
+            assert_eq!(counted, format!("{count} --\n"));
+        }
+    }
+}

@@ -24,11 +24,12 @@ impl Invocation {
     pub(crate) fn read(words: impl Iterator<Item = OsString>) -> Result<Self, Failure> {
         let mut words = words.peekable();
         let (plan, command) = if words.next_if(|word| word == "--args").is_some() {
-            let plan = read_args(words.next())?;
-            if words.next().is_none_or(|word| word != "--") {
-                return Err(unreadable(&PlanError::Lacking("--")));
+            let (plan, command) = read_args(words.next())?;
+            match (words.next(), command.is_empty()) {
+                (Some(separator), true) if separator == "--" => (plan, words.collect()),
+                (None, false) => (plan, command),
+                _ => return Err(unreadable(&PlanError::Lacking("--"))),
             }
-            (plan, words.collect())
         } else {
             Plan::decode(words).map_err(|error| unreadable(&error))?
         };
@@ -54,7 +55,7 @@ fn check(plan: &Plan) -> Result<(), Failure> {
     Err(Failure::words(Step::Plan, complaint))
 }
 
-fn read_args(fd: Option<OsString>) -> Result<Plan, Failure> {
+fn read_args(fd: Option<OsString>) -> Result<(Plan, Vec<OsString>), Failure> {
     let fd = fd.ok_or_else(|| unreadable(&PlanError::Lacking("--args")))?;
     let number = fd.to_str().and_then(plan::descriptor).ok_or_else(|| {
         let value = fd.to_string_lossy().into_owned();

@@ -74,7 +74,7 @@ pub struct TerminalSize {
 pub struct Plan {
     /// `--role supervisor`; no word for process 1.
     pub role: Role,
-    /// `--cwd DIR`: the program's directory; absent or unreachable is a launcher failure.
+    /// `--cwd DIR`: the program's directory, and its `PWD`; absent or unreachable is a launcher failure.
     pub cwd: OsString,
     /// `--control FD`: the control socket; none for a foreign spawner.
     pub control: Option<i32>,
@@ -180,20 +180,20 @@ impl Plan {
         Ok((reader.plan, Vec::new()))
     }
 
-    /// Reads what [`Plan::encode_args`] writes.
+    /// Reads what [`Plan::encode_args`] writes, and what follows `--` after it: a command too long for a wrapper that
+    /// counts its words.
     ///
     /// # Errors
-    /// As [`Plan::decode`]; a `--` among the words, or a last word without its NUL.
-    pub fn decode_args(bytes: &[u8]) -> Result<Self, PlanError> {
+    /// As [`Plan::decode`]; a last word without its NUL.
+    pub fn decode_args(bytes: &[u8]) -> Result<(Self, Vec<OsString>), PlanError> {
         let Some(bytes) = bytes.strip_suffix(&[0]) else {
-            return if bytes.is_empty() { Ok(Self::default()) } else { Err(PlanError::Lacking("--args")) };
+            return if bytes.is_empty() {
+                Ok((Self::default(), Vec::new()))
+            } else {
+                Err(PlanError::Lacking("--args"))
+            };
         };
-        let words = bytes.split(|byte| *byte == 0).map(|word| OsString::from_vec(word.to_vec()));
-        let mut reader = Reader::new(words);
-        while let Some(word) = reader.words.next() {
-            reader.option(&word)?;
-        }
-        Ok(reader.plan)
+        Self::decode(bytes.split(|byte| *byte == 0).map(|word| OsString::from_vec(word.to_vec())))
     }
 
     fn encode_descriptors(&self, words: &mut Words) {

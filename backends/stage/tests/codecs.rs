@@ -131,7 +131,10 @@ proptest! {
 
     #[test]
     fn a_plan_through_a_descriptor_decodes_to_itself(plan in plan()) {
-        prop_assert_eq!(Plan::decode_args(&plan.encode_args().unwrap()).unwrap(), plan);
+        prop_assert_eq!(Plan::decode_args(&plan.encode_args().unwrap()).unwrap(), (plan.clone(), Vec::new()));
+        let with_command = [plan.encode_args().unwrap(), b"--\0a\0\0--\0".to_vec()].concat();
+        let command: Vec<OsString> = ["a", "", "--"].map(OsString::from).to_vec();
+        prop_assert_eq!(Plan::decode_args(&with_command).unwrap(), (plan, command));
     }
 
     #[test]

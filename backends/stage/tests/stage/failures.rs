@@ -168,7 +168,17 @@ fn a_mask_that_masks() {
         .args(["--tmpfs", &directory.join("hidden")])
         .args(["--bind", &directory.join("hidden/open"), &directory.join("hidden/open")])
         .args(["--ro-bind", "/dev/null", &file])
-        .args([STAGE.as_str(), "--cwd", "/", "--masked", &file, "--masked", &directory.join("hidden"), "--", "true"])
+        .args([
+            STAGE.as_str(),
+            "--cwd",
+            "/",
+            "--masked",
+            &file,
+            "--masked",
+            &directory.join("hidden"),
+            "--",
+            "true",
+        ])
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
