@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use crate::confine::Shared;
 use crate::fault;
 use crate::find;
-use crate::guard::Guard;
+use crate::guard::{Guard, Mounts};
 use crate::ready::{Ready, span};
 use crate::refusal::SpawnError;
 use crate::run::{Run, Stdio};
@@ -114,7 +114,8 @@ impl Command {
         let cwd = self.cwd.clone().or_else(|| current_directory().ok());
         let heading = Heading::new(Stamp::now(), &self.words, cwd.as_ref(), Some(&policy));
         let span = span(&heading, &confined, &self.words);
-        let guard = Guard::begin(&policy, &heading.stamp.run, &self.shared.places)?;
+        let guard =
+            Guard::begin(&policy, Mounts::of(&confined.layers), &heading.stamp.run, &self.shared.places)?;
         let streams = std::mem::take(&mut self.streams);
         let confine = |policy: &Policy| self.confined_by(policy);
         let launch = Launch { shared: &self.shared, confine: &confine, policy, confined, environment };

@@ -23,7 +23,7 @@ use std::time::{Duration, SystemTime};
 
 use confine_core::policy::Policy;
 use confine_core::report::{Quarantined, Violation};
-use confine_core::{AbsPath, Effect, LaunchFault, Loss};
+use confine_core::{AbsPath, Effect, LaunchFault, Layer, Loss};
 
 use crate::beneath::{Identity, directory};
 use crate::journal::{self, Entry, Journal, Made};
@@ -46,6 +46,23 @@ const UNKEPT: &str = "the state directory cannot be written: names are compared 
 pub struct Guard {
     debts: Option<Debts>,
     masks: Vec<AbsPath>,
+}
+
+/// Whether a launch has a mount view of its own. Without one a placeholder stands for nothing, and there is no mask to
+/// lose; what appears is looked for all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mounts {
+    /// It has.
+    Present,
+    /// The host's own view is the program's.
+    Absent,
+}
+
+impl Mounts {
+    /// As the layers of a launch say.
+    pub(crate) fn of(layers: &[Layer]) -> Self {
+        if layers.contains(&Layer::Mount) { Self::Present } else { Self::Absent }
+    }
 }
 
 /// What the checks after a run found.
@@ -74,13 +91,19 @@ impl Guard {
     ///
     /// # Errors
     /// Whatever cannot be made, as a fault by name; nothing is left then.
-    pub fn begin(policy: &Policy, run: &str, places: &Places) -> Result<Self, LaunchFault> {
-        let masks = watch::masks(policy);
-        let entry = owed::entry(policy, run)?;
+    pub fn begin(policy: &Policy, mounts: Mounts, run: &str, places: &Places) -> Result<Self, LaunchFault> {
+        let mut entry = owed::entry(policy, run)?;
+        let masks = match mounts {
+            Mounts::Present => watch::masks(policy),
+            Mounts::Absent => Vec::new(),
+        };
+        if mounts == Mounts::Absent {
+            entry.placeholders.clear();
+        }
         if entry.is_empty() {
             return Ok(Self { debts: None, masks });
         }
-        let debts = Debts::contract(policy, entry, places)?;
+        let debts = Debts::contract(policy, mounts, entry, places)?;
         Ok(Self { debts: Some(debts), masks })
     }
 
@@ -163,10 +186,10 @@ struct Ledger {
 }
 
 impl Debts {
-    fn contract(policy: &Policy, entry: Entry, places: &Places) -> Result<Self, LaunchFault> {
+    fn contract(policy: &Policy, mounts: Mounts, entry: Entry, places: &Places) -> Result<Self, LaunchFault> {
         let makes = !entry.placeholders.is_empty() || !entry.precreated.is_empty();
         let expendable = !makes && policy.accept_missing.contains(Effect::FsCarveOutNew);
-        match Self::kept(policy, entry.clone(), places) {
+        match Self::kept(policy, mounts, entry.clone(), places) {
             Err(Unkept::Unwritable(_)) if expendable => Self::unkept(entry),
             other => other.map_err(Unkept::fault),
         }
@@ -180,10 +203,11 @@ impl Debts {
         Ok(Self { ledger: None, entry, made: BTreeMap::new(), started, held })
     }
 
-    fn kept(policy: &Policy, mut entry: Entry, places: &Places) -> Result<Self, Unkept> {
+    fn kept(policy: &Policy, mounts: Mounts, mut entry: Entry, places: &Places) -> Result<Self, Unkept> {
         let state = places.make_state().map_err(fault::place)?;
         let shared = shared(&state, &entry).map_err(|error| fault::state(&state, &error))?;
-        let adopted = if shared.is_some() { owed::adopt(policy, &state, &mut entry) } else { Vec::new() };
+        let adopts = shared.is_some() && mounts == Mounts::Present;
+        let adopted = if adopts { owed::adopt(policy, &state, &mut entry) } else { Vec::new() };
         let held = hold(&entry);
         owed::still_missing(&entry)?;
         let mut journal = Journal::write(&state, &entry).map_err(|error| fault::state(&state, &error))?;

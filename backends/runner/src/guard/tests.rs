@@ -68,7 +68,7 @@ impl Bench {
     }
 
     fn begin(&self, policy: &Policy, run: &str) -> Guard {
-        Guard::begin(policy, run, &self.places).unwrap()
+        Guard::begin(policy, Mounts::Present, run, &self.places).unwrap()
     }
 
     fn runs(&self) -> AbsPath {
@@ -249,7 +249,7 @@ fn what_cannot_be_made_is_a_fault_by_name_and_nothing_stays() {
     let bench = Bench::new();
     let policy = bench.policy("[filesystem]\nprecreate = [\"a\", \"b\"]\n");
     write(&bench.ws("b"), "");
-    let fault = Guard::begin(&policy, "r1", &bench.places).unwrap_err();
+    let fault = Guard::begin(&policy, Mounts::Present, "r1", &bench.places).unwrap_err();
     assert_eq!(fault.path, Some(bench.ws("b")));
     assert!(!exists(&bench.ws("a")) && exists(&bench.ws("b")), "somebody else's file stays");
     assert!(bench.journal().is_empty());
@@ -260,7 +260,7 @@ fn a_name_that_appeared_since_the_policy_was_resolved_is_a_fault() {
     let bench = Bench::new();
     let policy = bench.policy("");
     write(&bench.ws(".envrc"), "mine");
-    let fault = Guard::begin(&policy, "r1", &bench.places).unwrap_err();
+    let fault = Guard::begin(&policy, Mounts::Present, "r1", &bench.places).unwrap_err();
     assert_eq!((fault.path, fault.effect), (Some(bench.ws(".envrc")), Some(Effect::FsCarveOutNew)));
     assert!(exists(&bench.ws(".envrc")));
 }
@@ -269,17 +269,17 @@ fn a_name_that_appeared_since_the_policy_was_resolved_is_a_fault() {
 fn a_state_directory_that_cannot_be_used_is_a_fault_only_where_something_is_owed() {
     let bench = Bench::new();
     let policy = bench.policy("");
-    let fault = Guard::begin(&policy, "r1", &Places::default()).unwrap_err();
+    let fault = Guard::begin(&policy, Mounts::Present, "r1", &Places::default()).unwrap_err();
     assert!(fault.help.unwrap().contains("HOME"));
     let blocked = bench.top.join("blocked").unwrap();
     write(&blocked, "");
     let places = Places { state: Some(blocked.join("confine").unwrap()), ..Places::default() };
-    let fault = Guard::begin(&policy, "r1", &places).unwrap_err();
+    let fault = Guard::begin(&policy, Mounts::Present, "r1", &places).unwrap_err();
     assert_eq!(fault.path, Some(blocked.join("confine").unwrap()));
     let mut idle = policy;
     idle.fs.missing.clear();
     idle.fs.workspaces.clear();
-    assert!(Guard::begin(&idle, "r1", &places).is_ok());
+    assert!(Guard::begin(&idle, Mounts::Present, "r1", &places).is_ok());
 }
 
 #[test]
@@ -320,7 +320,7 @@ fn renaming_in_place_overwrites_nothing_that_was_put_there() {
 fn a_run_id_that_is_no_file_name_writes_nothing() {
     let bench = Bench::new();
     for run in ["", "../x", "a/b", "a b"] {
-        assert!(Guard::begin(&bench.policy(""), run, &bench.places).is_err(), "{run}");
+        assert!(Guard::begin(&bench.policy(""), Mounts::Present, run, &bench.places).is_err(), "{run}");
     }
     assert!(bench.journal().is_empty());
 }
@@ -329,7 +329,7 @@ fn a_run_id_that_is_no_file_name_writes_nothing() {
 fn missing_names_are_refused_where_the_policy_says_so() {
     let bench = Bench::new();
     let policy = bench.policy("[filesystem]\nmissing-protected = \"refuse\"\n");
-    assert!(Guard::begin(&policy, "r1", &bench.places).is_err());
+    assert!(Guard::begin(&policy, Mounts::Present, "r1", &bench.places).is_err());
 }
 
 #[test]
@@ -357,7 +357,7 @@ fn without_a_state_directory_names_are_watched_and_the_loss_is_told() {
     let bench = Bench::new();
     let policy = bench.policy("[enforcement]\naccept-missing = [\"fs-carve-out-new\"]\n");
     assert_eq!(bench.begin(&policy, "r0").loss(), None);
-    let guard = Guard::begin(&policy, "r1", &without_state(&bench)).unwrap();
+    let guard = Guard::begin(&policy, Mounts::Present, "r1", &without_state(&bench)).unwrap();
     assert_eq!(guard.loss().unwrap().effect, Effect::FsCarveOutNew);
     write(&bench.ws(".envrc"), "evil");
     let aftermath = guard.finish();
@@ -371,12 +371,17 @@ fn without_a_state_directory_names_are_watched_and_the_loss_is_told() {
 fn without_a_state_directory_what_must_be_undone_or_is_not_given_up_is_refused() {
     let bench = Bench::git();
     let accepted = bench.policy("[enforcement]\naccept-missing = [\"fs-carve-out-new\"]\n");
-    let placeholders = Guard::begin(&accepted, "r1", &without_state(&bench)).unwrap_err();
+    let placeholders = Guard::begin(&accepted, Mounts::Present, "r1", &without_state(&bench)).unwrap_err();
     assert!(placeholders.help.unwrap().contains("--git protect"));
     let protect = "[filesystem]\ngit = \"protect\"\n[enforcement]\naccept-missing = [\"fs-carve-out-new\"]\n";
-    assert!(Guard::begin(&bench.policy(protect), "r2", &without_state(&bench)).unwrap().loss().is_some());
+    assert!(
+        Guard::begin(&bench.policy(protect), Mounts::Present, "r2", &without_state(&bench))
+            .unwrap()
+            .loss()
+            .is_some()
+    );
     let bare = Bench::new();
-    assert!(Guard::begin(&bare.policy(""), "r3", &without_state(&bare)).is_err());
+    assert!(Guard::begin(&bare.policy(""), Mounts::Present, "r3", &without_state(&bare)).is_err());
     assert_eq!(std::fs::read_dir(bare.ws("")).unwrap().count(), 0);
 }
 
@@ -395,7 +400,7 @@ fn a_state_directory_inside_a_workspace_is_there_before_the_policy_is_used() {
     assert!(!bench.places.prepare(&first), "it lies outside");
     let second = policy(&places);
     assert!(!places.prepare(&second));
-    let guard = Guard::begin(&second, "r1", &places).unwrap();
+    let guard = Guard::begin(&second, Mounts::Present, "r1", &places).unwrap();
     assert!(guard.finish().violations.is_empty());
     assert_eq!(second.fs.access_at(&state), confine_core::policy::Access::Hide);
 }

@@ -79,6 +79,41 @@ fn a_clone_in_the_workspace_is_reported_and_an_older_one_is_not() {
 }
 
 #[test]
+fn a_bare_layout_made_by_the_run_is_reported_and_an_older_one_is_not() {
+    let bench = Bench::git();
+    let layout = |name: &str| {
+        write(&bench.ws(&format!("{name}/HEAD")), "ref: refs/heads/main\n");
+        for below in ["objects", "refs"] {
+            std::fs::create_dir(bench.ws(&format!("{name}/{below}"))).unwrap();
+        }
+    };
+    layout("older");
+    std::fs::create_dir(bench.ws("emptied")).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    let guard = bench.begin(&bench.policy(""), "r1");
+    layout("bare");
+    layout("emptied");
+    write(&bench.ws("plain/HEAD"), "no repository");
+    let after = guard.finish();
+    assert_eq!(after.new_repositories, [bench.ws("bare"), bench.ws("emptied")]);
+    assert!(after.violations.is_empty() && exists(&bench.ws("bare/HEAD")));
+}
+
+#[test]
+fn without_mounts_nothing_stands_in_and_no_mask_is_watched_but_names_are_compared() {
+    let bench = Bench::git();
+    let policy = bench.policy("");
+    assert!(!policy.fs.placeholders.is_empty() && !crate::watch::masks(&policy).is_empty());
+    let guard = Guard::begin(&policy, Mounts::Absent, "r1", &bench.places).unwrap();
+    assert!(!policy.fs.placeholders.keys().any(exists));
+    assert!(guard.watch().is_none());
+    write(&bench.ws(".envrc"), "evil");
+    let after = guard.finish();
+    assert_eq!(after.violations, [appeared(&bench.ws(".envrc"))]);
+    assert!(!exists(&bench.ws(".envrc")) && bench.journal().is_empty());
+}
+
+#[test]
 fn a_link_or_a_pointer_file_called_git_is_no_new_repository() {
     let plants: [fn(&AbsPath); 2] =
         [|path| symlink("/etc", path).unwrap(), |path| write(path, "gitdir: /nonexistent\n")];

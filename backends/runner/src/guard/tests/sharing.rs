@@ -64,7 +64,9 @@ fn many_runs_at_once_leave_nothing() {
                 for number in 0..10 {
                     let policy = bench.policy("");
                     // The look may be outrun; a refusal by name is right then.
-                    if let Ok(guard) = Guard::begin(&policy, &format!("t{thread}-{number}"), &bench.places) {
+                    if let Ok(guard) =
+                        Guard::begin(&policy, Mounts::Present, &format!("t{thread}-{number}"), &bench.places)
+                    {
                         assert!(guard.finish().violations.is_empty());
                     }
                 }
