@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use confine_tests::program::compile;
 use confine_tests::world::{content, is_there};
@@ -82,6 +82,95 @@ fn the_mode_of_a_redirected_file_cannot_be_changed() {
         control.args(["chmod", "/proc/self/fd/1"]);
         assert!(into_file(control).success());
         assert_eq!(mode(), 0o666);
+    });
+}
+
+#[test]
+fn a_file_that_is_open_for_reading_only_keeps_its_metadata() {
+    needs!(root, bwrap, landlock = 3, cc);
+    each(User::ALL, Backend::ALL, |scene| {
+        let program = compile("held", scene.base());
+        let file = scene.write(&scene.outside().join("input"), "read\n");
+        let as_input = |mut command: Command| {
+            let input = File::open(&file).expect("it opens");
+            command.stdin(input).output().expect("it starts")
+        };
+        let twin = as_input(scene.confine().command(["cat"]));
+        assert_eq!(twin.stdout, b"read\n", "the twin that only reads");
+        for how in ["chmod", "utime", "xattr"] {
+            let before = changed(&file);
+            as_input(scene.confine().command([program.as_os_str(), how.as_ref(), "0".as_ref()]));
+            assert_eq!(changed(&file), before, "{how}");
+            let mut control = scene.command(&program);
+            control.args([how, "0"]);
+            let control = as_input(control);
+            assert!(control.status.success(), "{how}: {control:?}");
+            assert_ne!(changed(&file), before, "{how}");
+        }
+    });
+}
+
+/// The plain devices of any `/dev`, which are root's.
+const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+
+/// Every attempt leaves the mode as it is: the time of the change tells.
+#[test]
+fn the_metadata_of_devices_cannot_be_changed_by_root() {
+    needs!(root, bwrap, cc);
+    each(&[User::Root], &[Backend::Bwrap], |scene| {
+        let (held, metadata) = (compile("held", scene.base()), compile("metadata", scene.base()));
+        for device in DEVICES.map(Path::new) {
+            assert_eq!(mode(device), 0o666, "what the attempts set it to");
+            let before = changed(device);
+            for (program, what) in [(&metadata, device), (&held, Path::new("0"))] {
+                let attack = [program.as_os_str(), "chmod".as_ref(), what.as_os_str()];
+                let inside = on(device, scene.confine().command(attack));
+                assert!(!inside.status.success(), "{inside:?}");
+                let text = String::from_utf8_lossy(&inside.stderr);
+                assert!(text.contains("Read-only file system"), "{text}");
+            }
+            assert_eq!(changed(device), before, "{}", device.display());
+            let mut control = scene.command(&held);
+            control.args(["chmod", "0"]);
+            assert!(on(device, control).status.success(), "the control");
+            assert_ne!(changed(device), before, "{}", device.display());
+        }
+        let uses =
+            "echo x > /dev/null && head -c 2 /dev/zero /dev/urandom > /dev/null && ! echo x > /dev/full";
+        scene.confine().shell(uses).exits(0);
+    });
+}
+
+fn on(device: &Path, mut command: Command) -> Output {
+    command.stdin(File::open(device).expect("it opens")).output().expect("it starts")
+}
+
+fn mode(path: &Path) -> u32 {
+    path.metadata().expect("it is there").mode() & 0o777
+}
+
+/// When its metadata was last changed.
+fn changed(path: &Path) -> (i64, i64) {
+    let metadata = path.metadata().expect("it is there");
+    (metadata.ctime(), metadata.ctime_nsec())
+}
+
+/// A descriptor lies on a mount, and the sandbox lists only its own.
+#[test]
+fn devices_of_the_caller_are_opened_again_inside() {
+    needs!(root, bwrap);
+    let script = "id=$(awk '/mnt_id/ { print $2 }' /proc/self/fdinfo/0) \
+                  && grep -q \"^$id .* /dev/null \" /proc/self/mountinfo";
+    each(User::ALL, &[Backend::Bwrap], |scene| {
+        let inside = on(Path::new("/dev/null"), scene.confine().command(["sh", "-c", script]));
+        assert!(inside.status.success(), "{inside:?}");
+        let bare = ["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "sh", "-c", script];
+        let mut control = scene.command(bare[0]);
+        control.args(&bare[1..]);
+        assert!(
+            !on(Path::new("/dev/null"), control).status.success(),
+            "bubblewrap alone passes the host's on"
+        );
     });
 }
 
