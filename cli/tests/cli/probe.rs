@@ -1,9 +1,11 @@
 //! `confine --probe`: the same answer for the same host, and no less than the truth where something is missing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 use seccompiler::{SeccompAction, SeccompFilter};
 use serde_json::Value;
@@ -128,22 +130,27 @@ fn a_host_without_any_usable_backend_is_125_with_remedies() {
     assert!(stderr.contains("no backend is usable") && stderr.contains("bubblewrap"), "{stderr}");
 }
 
+/// What calls under way, other tests' among them, work in.
+fn workspaces() -> BTreeSet<OsString> {
+    let names = std::fs::read_dir("/var/tmp").unwrap().flatten().map(|entry| entry.file_name());
+    names.filter(|name| name.to_string_lossy().starts_with("confine-probe-")).collect()
+}
+
 #[test]
 fn the_answer_is_deterministic_complete_and_leaves_nothing() {
     if !needs_a_sandbox("the_answer_is_deterministic_complete_and_leaves_nothing") {
         return;
     }
-    let left = || {
-        std::fs::read_dir("/var/tmp")
-            .unwrap()
-            .flatten()
-            .filter(|entry| entry.file_name().to_string_lossy().starts_with("confine-probe-"))
-            .count()
-    };
-    let before = left();
+    let before = workspaces();
     let (one, other) = (probe(|_| ()), probe(|_| ()));
     assert_eq!(one.stdout, other.stdout);
-    assert!(left() <= before);
+    // Those of other tests go as well.
+    let appeared: BTreeSet<OsString> = workspaces().difference(&before).cloned().collect();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !workspaces().is_disjoint(&appeared) {
+        assert!(Instant::now() < deadline, "{appeared:?} stay");
+        std::thread::sleep(Duration::from_millis(20));
+    }
     let found = answer(&one);
     assert_eq!(found["version"], 1);
     for backend in found["backends"].as_array().unwrap() {
