@@ -30,6 +30,8 @@ pub(super) struct Fake {
     pub(super) home: Option<AbsPath>,
     pub(super) uid: u32,
     pub(super) late: bool,
+    /// The longest file that is read whole.
+    pub(super) longest: u64,
     /// Directories that the user may not search.
     pub(super) closed: Vec<AbsPath>,
     /// Whether directories tell the types of their entries.
@@ -52,6 +54,7 @@ pub(super) fn host() -> Fake {
         home: Some(abs("/home/u")),
         uid: 1000,
         late: false,
+        longest: u64::MAX,
         closed: vec![],
         typed: true,
         calls: Cell::new(0),
@@ -77,6 +80,9 @@ impl Fake {
     }
     pub(super) fn file(&mut self, path: &str, text: &str) -> &mut Self {
         self.put(path, Node::File(text.into()))
+    }
+    pub(super) fn bytes(&mut self, path: &str, bytes: Vec<u8>) -> &mut Self {
+        self.put(path, Node::File(bytes))
     }
     pub(super) fn link(&mut self, path: &str, target: &str) -> &mut Self {
         self.put(path, Node::Link(target.into()))
@@ -194,7 +200,11 @@ impl View for Fake {
     }
     fn read_whole(&self, path: &AbsPath, bound: u64) -> io::Result<Vec<u8>> {
         let text = self.read(path)?;
-        if text.len() as u64 > bound { Err(ErrorKind::FileTooLarge.into()) } else { Ok(text) }
+        if u64::try_from(text.len()).unwrap() > bound.min(self.longest) {
+            Err(ErrorKind::FileTooLarge.into())
+        } else {
+            Ok(text)
+        }
     }
     fn is_reachable(&self, path: &AbsPath) -> bool {
         !self.closed.iter().any(|closed| path != closed && path.is_within(closed))

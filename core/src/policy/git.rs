@@ -1,10 +1,14 @@
 //! Git repositories in the workspace: what of them is protected, so that nothing planted in one runs on the host.
 //!
-//! A repository is a directory with a `.git`: each workspace root, and what a bounded scan finds below one. Its
-//! parents are not searched: a repository above the workspace stays readable and gets no grant.
+//! A repository is a directory with a `.git`: each workspace root, what a bounded scan finds below one, and the gitlinks of
+//! each. Its parents are not searched: a repository above the workspace stays readable and gets no grant.
 
+pub mod index;
+mod links;
 mod pointer;
 mod scan;
+
+use std::collections::{BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
@@ -64,21 +68,32 @@ pub(super) fn list(assembly: &mut Assembly<'_>) -> Result<(), ResolveError> {
         if !trees.complete {
             overflow(assembly, &root, scan::ENTRIES)?;
         }
-        for tree in trees.found {
-            if assembly.draft.access_at(&tree) != Access::Write {
-                continue;
-            }
-            if tree != root {
-                protect_names(assembly, &tree);
-            }
-            let mut rules = Rules { assembly, left: DIRECTORIES, overflow: None };
-            rules.tree(&tree);
-            if let Some(place) = rules.overflow {
-                overflow(assembly, &place, DIRECTORIES)?;
-            }
+        let mut seen: BTreeSet<AbsPath> = trees.found.iter().cloned().collect();
+        let mut waiting = VecDeque::from(trees.found);
+        while let Some(tree) = waiting.pop_front() {
+            let below = visit(assembly, &root, &tree)?;
+            waiting.extend(below.into_iter().filter(|tree| seen.insert(tree.clone())));
         }
     }
     Ok(())
+}
+
+/// One directory with a `.git`. Answers others that git goes into from there.
+fn visit(assembly: &mut Assembly<'_>, root: &AbsPath, tree: &AbsPath) -> Result<Vec<AbsPath>, ResolveError> {
+    let is_writable = assembly.draft.access_at(tree) == Access::Write;
+    if is_writable && tree != root {
+        protect_names(assembly, tree);
+    }
+    let mut rules = Rules { assembly, left: DIRECTORIES, overflow: None };
+    if is_writable {
+        rules.tree(tree);
+    }
+    let below =
+        if rules.assembly.settings.git == Git::Open { Vec::new() } else { links::below(&mut rules, tree)? };
+    if let Some(place) = rules.overflow {
+        overflow(assembly, &place, DIRECTORIES)?;
+    }
+    Ok(below)
 }
 
 /// With `git = "open"` nothing of git is protected anyway.

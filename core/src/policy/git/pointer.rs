@@ -38,12 +38,7 @@ const COMMON: &[(&str, FileType)] = &[
 
 /// Applies the rules to where the pointer `dot_git` in `tree` leads.
 pub(super) fn follow(rules: &mut Rules<'_, '_>, tree: &AbsPath, dot_git: &AbsPath) -> Result<(), Ignored> {
-    let text = rules.assembly.host.view.read(dot_git).map_err(|_| Ignored::Malformed)?;
-    let target = text.strip_prefix(b"gitdir: ").ok_or(Ignored::Malformed)?;
-    let directory = canonical(rules, tree, target).ok_or(Ignored::Nowhere)?;
-    if !rules.exists(&directory, "HEAD") {
-        return Err(Ignored::Nowhere);
-    }
+    let directory = target(rules, tree, dot_git)?;
     if !rules.assembly.places.workspaces.iter().any(|root| directory.is_within(root)) {
         return linked(rules, dot_git, &directory);
     }
@@ -55,6 +50,14 @@ pub(super) fn follow(rules: &mut Rules<'_, '_>, tree: &AbsPath, dot_git: &AbsPat
         _ => rules.directory(&directory),
     }
     Ok(())
+}
+
+/// The git directory that `dot_git` names.
+pub(super) fn target(rules: &Rules<'_, '_>, tree: &AbsPath, dot_git: &AbsPath) -> Result<AbsPath, Ignored> {
+    let text = rules.assembly.host.view.read(dot_git).map_err(|_| Ignored::Malformed)?;
+    let target = text.strip_prefix(b"gitdir: ").ok_or(Ignored::Malformed)?;
+    let directory = canonical(rules, tree, target).ok_or(Ignored::Nowhere)?;
+    if rules.exists(&directory, "HEAD") { Ok(directory) } else { Err(Ignored::Nowhere) }
 }
 
 /// The common directory, by the place of a linked worktree's own one.

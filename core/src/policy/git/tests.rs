@@ -267,3 +267,46 @@ fn a_repository_above_the_workspace_is_readable_and_gets_no_grant() {
     assert_eq!((policy.at("/home/u/r/.git/objects"), policy.at("/home/u/r/sub/x")), (Read, Write));
     assert!(policy.fs.repositories.is_empty());
 }
+
+/// A repository whose index names `paths`.
+fn gitlinks(fake: &mut Fake, git: &str, paths: &[&str]) {
+    let entries: Vec<_> = paths.iter().map(|path| (0o160_000, path.as_bytes().to_vec())).collect();
+    fake.bytes(&format!("{git}/index"), super::index::tests::write(2, 20, &entries));
+}
+
+#[test]
+fn gitlinks_are_protected_at_any_depth_and_in_each_other() {
+    let mut fake = host();
+    fake.repository(WS).git_directory(&format!("{WS}/.git/modules/sub"));
+    gitlinks(&mut fake, &format!("{WS}/.git"), &["1/2/3/4/sub", "1/2/3/4/own", "empty/sub", "l/sub"]);
+    fake.file(&format!("{WS}/1/2/3/4/sub/.git"), "gitdir: ../../../../../.git/modules/sub\n");
+    gitlinks(&mut fake, &format!("{WS}/.git/modules/sub"), &["5/6/7/8/inner"]);
+    fake.repository(&format!("{WS}/1/2/3/4/sub/5/6/7/8/inner")).repository(&format!("{WS}/1/2/3/4/own"));
+    fake.repository(&format!("{WS}/1/2/3/4/unnamed")).directory(&format!("{WS}/empty/sub"));
+    fake.repository("/data/sub").link(&format!("{WS}/l"), "/data");
+    for git in ["work", "protect"] {
+        let policy = workspace_write().file(&format!("filesystem.git = '{git}'")).on(&fake).unwrap();
+        for name in ["sub/.git", "sub/5/6/7/8/inner/.git/config", "own/.git/hooks"] {
+            assert_eq!(policy.at(&format!("{WS}/1/2/3/4/{name}")), Protect, "{git}: {name}");
+        }
+        assert_eq!(policy.at(&format!("{WS}/1/2/3/4/unnamed/.git/config")), Write);
+        assert!(!policy.fs.repositories.iter().any(|path| path.is_within(&abs("/data"))));
+    }
+    let open = workspace_write().command_line("filesystem.git = \"open\"").on(&fake).unwrap();
+    assert_eq!(open.at(&format!("{WS}/1/2/3/4/own/.git/hooks")), Write);
+}
+
+#[test]
+fn an_index_too_long_to_be_read_is_refused_where_there_are_submodules() {
+    let mut fake = host();
+    fake.repository(WS).file(&format!("{WS}/.git/index"), "DIRC");
+    fake.longest = 1;
+    assert!(workspace_write().on(&fake).unwrap().ignored(&format!("{WS}/.git/index")).contains("longer"));
+    for sign in [".gitmodules", ".git/modules/x"] {
+        let mut fake = fake.clone();
+        fake.file(&format!("{WS}/{sign}"), "");
+        let path = abs(&format!("{WS}/.git/index"));
+        let refused = Err(ResolveError::LargeIndex { path, bound: super::index::BOUND });
+        assert_eq!(workspace_write().on(&fake), refused, "{sign}");
+    }
+}

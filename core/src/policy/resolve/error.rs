@@ -54,6 +54,14 @@ pub enum ResolveError {
         /// How many are looked at.
         bound: usize,
     },
+    /// An index that is too long to be read for the submodules that its repository has: they would not be protected.
+    #[error("`{path}` is longer than {bound} bytes, and may name submodules")]
+    LargeIndex {
+        /// The index.
+        path: AbsPath,
+        /// In bytes.
+        bound: u64,
+    },
     /// A key asks for a feature that this version does not have. A parsed file is refused earlier.
     #[error("`{key}` needs {feature}, which this version does not have")]
     Feature {
@@ -152,7 +160,7 @@ impl ResolveError {
             Self::Workspace { fault, .. } => fault.help(),
             Self::OwnFile { .. } => Some("choose a place outside every write grant".into()),
             Self::OwnWorkspace { .. } => Some("start in another directory".into()),
-            Self::TooManyDirectories { .. } => {
+            Self::TooManyDirectories { .. } | Self::LargeIndex { .. } => {
                 Some("name a smaller `--workspace`, or leave git unprotected with `--git open`".into())
             }
             Self::Feature { .. } => Some("leave it out".into()),
