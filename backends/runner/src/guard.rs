@@ -12,6 +12,7 @@ mod arrival;
 mod check;
 mod clones;
 mod fault;
+mod gitlinks;
 mod owed;
 mod todo;
 
@@ -26,7 +27,7 @@ use confine_core::report::{Quarantined, Violation};
 use confine_core::{AbsPath, Effect, LaunchFault, Layer, Loss};
 
 use crate::beneath::{Identity, directory};
-use crate::journal::{self, Entry, Journal, Made};
+use crate::journal::{self, Entry, Journal, Made, Tree};
 use crate::placeholder;
 use crate::places::{Place, Places};
 use crate::watch;
@@ -45,6 +46,8 @@ const UNKEPT: &str = "the state directory cannot be written: names are compared 
 #[derive(Debug)]
 pub struct Guard {
     debts: Option<Debts>,
+    /// To be looked at where nothing else is owed.
+    trees: Vec<Tree>,
     masks: Vec<AbsPath>,
 }
 
@@ -72,7 +75,7 @@ pub struct Aftermath {
     pub violations: Vec<Violation>,
     /// Moved away.
     pub quarantined: Vec<Quarantined>,
-    /// Created by the run, by their git directories.
+    /// Created by the run: their git directories, and `.git` files that lead to one.
     pub new_repositories: Vec<AbsPath>,
 }
 
@@ -101,10 +104,10 @@ impl Guard {
             entry.placeholders.clear();
         }
         if entry.is_empty() {
-            return Ok(Self { debts: None, masks });
+            return Ok(Self { debts: None, trees: entry.trees, masks });
         }
         let debts = Debts::contract(policy, mounts, entry, places)?;
-        Ok(Self { debts: Some(debts), masks })
+        Ok(Self { debts: Some(debts), trees: Vec::new(), masks })
     }
 
     /// A watch over the parents of masks; `None` where there is no mask that the host could take away. Call it before
@@ -126,7 +129,13 @@ impl Guard {
 
     /// After the whole tree is dead: checks, quarantines, removes, and strikes the journal entry.
     pub fn finish(mut self) -> Aftermath {
-        self.debts.take().map(Debts::pay).unwrap_or_default()
+        match self.debts.take() {
+            Some(debts) => debts.pay(),
+            None => {
+                let new_repositories = gitlinks::changed(&self.trees).into_iter().collect();
+                Aftermath { new_repositories, ..Aftermath::default() }
+            }
+        }
     }
 }
 
@@ -244,6 +253,7 @@ impl Debts {
         let mut check = check::Check::new(state, &self.entry.run, &self.held);
         check.names(&self.entry.names);
         check.clones(&self.entry.names, self.started);
+        check.gitlinks(&self.entry.trees);
         check.links(&self.entry.links);
         check.todos(&self.entry.repositories);
         check.precreated(&self.entry.precreated, &self.made);

@@ -49,6 +49,9 @@ pub(crate) struct Entry {
     pub(crate) links: Vec<Link>,
     /// Repositories, and the operations that were under way in them.
     pub(crate) repositories: Vec<Repository>,
+    /// Working trees, to tell another `.git` than theirs.
+    #[serde(default)]
+    pub(crate) trees: Vec<Tree>,
     /// Placeholders that the run uses.
     pub(crate) placeholders: Vec<Stand>,
     /// Files created empty.
@@ -80,6 +83,17 @@ pub(crate) struct Repository {
     pub(crate) path: AbsPath,
     /// The todo files that were there, and their digests.
     pub(crate) todos: Vec<(AbsPath, String)>,
+}
+
+/// A working tree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Tree {
+    /// Its top.
+    pub(crate) path: AbsPath,
+    /// Which file its `.git` is.
+    pub(crate) identity: Identity,
+    /// The length of its index, in bytes.
+    pub(crate) index: u64,
 }
 
 /// A placeholder.

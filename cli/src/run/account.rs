@@ -4,13 +4,14 @@ use std::io;
 
 use confine_core::outcome::Lookup;
 use confine_core::report::{Quarantined, Violation};
-use confine_core::{LimitKind, Outcome, Report, Verdict};
+use confine_core::{AbsPath, LimitKind, Outcome, Report, Verdict};
 
 use crate::fault;
 
 /// Says on stderr what the exit code alone does not.
 pub(super) fn say(report: &Report, outcome: &Outcome) {
     found(&report.violations, &report.quarantined);
+    made(&report.new_repositories);
     end(outcome);
     let ran = matches!(outcome, Outcome::Exited { .. } | Outcome::Signaled { .. });
     if ran && report.verdict == Verdict::Failed && report.environment.dropped > 0 {
@@ -31,6 +32,19 @@ pub(crate) fn found(violations: &[Violation], quarantined: &[Quarantined]) {
             "look at it first; `confine quarantine list` and `confine quarantine restore ID` put it back",
         );
     }
+}
+
+/// The host's git runs what the settings of a repository say, also from above it where an index names it.
+pub(crate) fn made(repositories: &[AbsPath]) {
+    const SHOWN: usize = 5;
+    if repositories.is_empty() {
+        return;
+    }
+    let mut names: Vec<String> = repositories.iter().take(SHOWN).map(|path| format!("`{path}`")).collect();
+    if repositories.len() > SHOWN {
+        names.push(format!("{} more", repositories.len() - SHOWN));
+    }
+    fault::line(&format!("made by the run, look before you use git there or above: {}", names.join(", ")));
 }
 
 fn end(outcome: &Outcome) {

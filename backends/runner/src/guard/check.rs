@@ -1,6 +1,6 @@
 //! The checks after the tree is dead.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::SystemTime;
@@ -13,10 +13,10 @@ use nix::sys::stat::SFlag;
 
 use super::Aftermath;
 use super::arrival::arrival;
-use super::clones;
 use super::todo;
+use super::{clones, gitlinks};
 use crate::beneath::{self, Identity, Spot, directory, kind};
-use crate::journal::{Account, Link, Name, Repository, Stand};
+use crate::journal::{Account, Link, Name, Repository, Stand, Tree};
 use crate::placeholder::{self, Standing};
 use crate::places::Place;
 use crate::quarantine;
@@ -68,6 +68,13 @@ impl<'a> Check<'a> {
     pub(super) fn clones(&mut self, names: &[Name], started: Option<SystemTime>) {
         let made = started.map(|started| clones::made(names, started)).unwrap_or_default();
         self.aftermath.new_repositories.extend(made);
+    }
+
+    /// Repositories that the run made, or made another one of, where the index of one names them.
+    pub(super) fn gitlinks(&mut self, trees: &[Tree]) {
+        let known: BTreeSet<AbsPath> = self.aftermath.new_repositories.iter().cloned().collect();
+        let changed = gitlinks::changed(trees);
+        self.aftermath.new_repositories.extend(changed.difference(&known).cloned());
     }
 
     /// Protected links: what is there now, if it is not the link that was.

@@ -35,7 +35,8 @@ fn below(grant: &AbsPath) -> Vec<AbsPath> {
 }
 
 fn git_directories(directory: &AbsPath, started: SystemTime) -> impl Iterator<Item = AbsPath> + use<> {
-    let git = directory.join(".git").ok().filter(|git| has(git, "HEAD") && is_newer(git, started));
+    let is_git = |git: &AbsPath| has(git, "HEAD") || leads_to_one(git);
+    let git = directory.join(".git").ok().filter(|git| is_git(git) && is_newer(git, started));
     // git never makes `objects` again, and the directory itself may be older than its layout.
     let is_made = || directory.join("objects").is_ok_and(|objects| is_newer(&objects, started));
     let is_bare = BARE.iter().all(|name| has(directory, name)) && is_made();
@@ -47,6 +48,11 @@ fn has(directory: &AbsPath, name: &str) -> bool {
     let Ok(opened) = directory_of(directory) else { return false };
     let found = stat(&opened, name.as_ref()).ok().flatten();
     found.is_some_and(|found| name != "HEAD" || kind(&found) != SFlag::S_IFDIR)
+}
+
+/// A file that says where the git directory is, or a link to it.
+fn leads_to_one(git: &AbsPath) -> bool {
+    git.as_path().symlink_metadata().is_ok_and(|metadata| !metadata.is_dir())
 }
 
 fn is_newer(path: &AbsPath, started: SystemTime) -> bool {

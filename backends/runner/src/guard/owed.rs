@@ -6,7 +6,7 @@ use confine_core::policy::fs::MissingProtected;
 use confine_core::policy::{Access, Policy, Source};
 use confine_core::{AbsPath, Effect, LaunchFault, LaunchStage, Text};
 
-use super::todo;
+use super::{gitlinks, todo};
 use crate::beneath::Identity;
 use crate::journal::{self, Account, Entry, Link, Made, Name, Repository, Stand};
 use crate::placeholder;
@@ -35,6 +35,7 @@ pub(super) fn entry(policy: &Policy, run: &str) -> Result<Entry, LaunchFault> {
     let repositories = fs.repositories.iter().filter(|path| is_guarded(policy, path));
     entry.repositories =
         repositories.map(|path| Repository { path: path.clone(), todos: todo::snapshot(path) }).collect();
+    entry.trees = gitlinks::trees(policy);
     entry.placeholders = fs
         .placeholders
         .iter()
@@ -47,7 +48,7 @@ pub(super) fn entry(policy: &Policy, run: &str) -> Result<Entry, LaunchFault> {
 }
 
 /// Whether the policy has git's rules for a repository: `git = "open"` asks for nothing, `git = "protect"` for no check.
-fn is_guarded(policy: &Policy, repository: &AbsPath) -> bool {
+pub(super) fn is_guarded(policy: &Policy, repository: &AbsPath) -> bool {
     let below = |path: &AbsPath| path != repository && path.is_within(repository);
     policy.fs.access_at(repository) == Access::Write
         && policy.fs.entries.keys().chain(policy.fs.placeholders.keys()).any(below)
