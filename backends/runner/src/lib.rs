@@ -46,4 +46,5 @@ pub use command::Command;
 pub use confine::{Builder, Confine, DetectError};
 pub use refusal::SpawnError;
 pub use run::{Cancel, Event, Events, Run, Stdio};
+pub use spawn::adopt;
 pub use summary::unstarted;

@@ -26,6 +26,7 @@ use tokio::sync::oneshot;
 use crate::guard::Guard;
 use crate::tree;
 
+pub use system::adopt;
 pub(crate) use system::{receive, watched, watched_for_room};
 
 /// How long a wrapper may take to end after its lifeline is cut. Measured: at most 24 ms.

@@ -1,16 +1,17 @@
 //! Where `--report` leads: a file that appears whole or not at all, or an open descriptor.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::fd::AsRawFd as _;
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use confine_core::policy::{Access, Policy};
 use confine_core::{AbsPath, LaunchFault, LaunchStage, Report, Text};
-use nix::sys::socket::{MsgFlags, send};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, fcntl_getfl, linkat, open};
 use tempfile::NamedTempFile;
 
 use crate::{answer, fault};
@@ -19,8 +20,8 @@ use crate::{answer, fault};
 pub(crate) enum Sink {
     /// What becomes the file, and its canonical path.
     File(Draft, AbsPath),
-    /// A descriptor of the caller's.
-    Descriptor(i32),
+    /// A descriptor of the caller's: the same open file, by a number of our own.
+    Descriptor(File),
 }
 
 /// A file (0600) in the destination's directory that is not the destination yet.
@@ -110,11 +111,11 @@ impl Sink {
     /// Those of writing and renaming.
     pub(crate) fn write(self, report: &Report) -> Result<(), LaunchFault> {
         let bytes = answer::json_bytes(report)?;
-        let written = match self {
-            Self::File(draft, path) => draft.finish(path.as_path(), &bytes),
-            Self::Descriptor(number) => write_to(number, &bytes),
+        let (written, help) = match self {
+            Self::File(draft, path) => (draft.finish(path.as_path(), &bytes), KEEP_DIRECTORY),
+            Self::Descriptor(file) => (write_to(&file, &bytes), KEEP_READER),
         };
-        written.map_err(|error| fault::system(LaunchStage::Usage, "write the report", &error))
+        written.map_err(|error| fault::system(LaunchStage::Usage, "write the report", &error).help(help))
     }
 }
 
@@ -128,20 +129,17 @@ fn descriptor(number: &[u8]) -> Result<Sink, LaunchFault> {
             "write for example `--report fd:3`",
         ));
     };
-    if !is_open_for_writing(number) {
-        return Err(fault::usage(
+    match confine_runner::adopt(number) {
+        Ok(adopted) if is_open_for_writing(&adopted) => Ok(Sink::Descriptor(adopted.into())),
+        _ => Err(fault::usage(
             format!("write the report to `fd:{number}`: it is not open for writing"),
             "open it before confine starts, for example with `3>report.json` in a shell",
-        ));
+        )),
     }
-    Ok(Sink::Descriptor(number))
 }
 
-/// proc_pid_fdinfo(5): the access mode is in the last two bits of the octal flags.
-fn is_open_for_writing(number: i32) -> bool {
-    let text = fs::read_to_string(format!("/proc/self/fdinfo/{number}")).unwrap_or_default();
-    let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
-    flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok()).is_some_and(|flags| flags & 0o3 != 0)
+fn is_open_for_writing(descriptor: &OwnedFd) -> bool {
+    fcntl_getfl(descriptor).is_ok_and(|flags| flags.intersects(OFlags::WRONLY | OFlags::RDWR))
 }
 
 fn file(word: &Path) -> Result<Sink, LaunchFault> {
@@ -152,6 +150,10 @@ fn file(word: &Path) -> Result<Sink, LaunchFault> {
     Ok(Sink::File(draft, path))
 }
 
+/// What a report that was understood and could not be delivered needs.
+const KEEP_READER: &str = "there is no report of this run; what the descriptor leads to has to have room, and a reader that stays until confine ends";
+const KEEP_DIRECTORY: &str =
+    "there is no report of this run; its directory has to stay writable, with room, until confine ends";
 const HELP: &str = "name a file in an existing directory that you may write to, outside every write grant";
 
 /// The directory is resolved once, so that no link on the way can be turned later; the file itself is replaced.
@@ -170,22 +172,31 @@ fn unwritable(word: &Path, error: &io::Error) -> LaunchFault {
     fault::system(LaunchStage::Usage, &doing, error).help(HELP)
 }
 
-/// A descriptor known by its number only. A socket cannot be opened again through /proc, but sent to by number.
-fn write_to(number: i32, mut bytes: &[u8]) -> io::Result<()> {
-    let name = format!("/proc/self/fd/{number}");
-    if !fs::read_link(&name)?.as_os_str().as_bytes().starts_with(b"socket:") {
-        return File::options().append(true).open(name)?.write_all(bytes);
-    }
+/// Waits for room where the caller made the open file non-blocking.
+fn write_to(mut file: &File, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
-        let sent = send(number, bytes, MsgFlags::MSG_NOSIGNAL)?;
-        bytes = bytes.get(sent..).unwrap_or_default();
+        match file.write(bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => wait_for_room(file)?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
     Ok(())
+}
+
+fn wait_for_room(file: &File) -> io::Result<()> {
+    match poll(&mut [PollFd::new(file.as_fd(), PollFlags::POLLOUT)], PollTimeout::NONE) {
+        Ok(_) | Err(Errno::EINTR) => Ok(()),
+        Err(errno) => Err(errno.into()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::PermissionsExt as _;
 
     #[test]

@@ -126,6 +126,84 @@ fn a_report_goes_to_a_pipe_a_file_and_a_socket_by_number() {
     assert!(serde_json::from_str::<Value>(&sent).is_ok(), "{sent}");
 }
 
+/// Opened by somebody else, and not to be opened by whoever runs confine.
+#[test]
+fn a_report_goes_to_a_descriptor_whatever_its_file_allows() {
+    let scene = scene();
+    std::fs::set_permissions(scene.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let wrapper = if is_root() { "setpriv --reuid 12345 --regid 12345 --clear-groups" } else { "" };
+    for number in [1, 2, 3, 9] {
+        let path = scene.path().join(format!("log{number}"));
+        std::fs::write(&path, "before\n").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o200)).unwrap();
+        let other = if number == 2 { "" } else { "2>/dev/null" };
+        let script = format!(
+            "umask 077; exec {number}>>{log} && chmod 0 {log} && HOME={top} exec {wrapper} {confine} run --nope \
+             --report fd:{number} {other}",
+            log = path.display(),
+            top = scene.path().display(),
+            confine = env!("CARGO_BIN_EXE_confine"),
+        );
+        let output = std::process::Command::new("sh").arg("-c").arg(&script).output().unwrap();
+        assert_eq!(output.status.code(), Some(125), "{output:?}");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let log = std::fs::read_to_string(&path).unwrap();
+        let json = log.strip_prefix("before\n").unwrap();
+        let report = serde_json::Deserializer::from_str(json).into_iter::<Value>().next();
+        assert_eq!(report.unwrap().unwrap()["version"], 1, "{log}");
+    }
+}
+
+fn is_root() -> bool {
+    std::fs::metadata("/proc/self").unwrap().uid() == 0
+}
+
+#[test]
+fn a_report_waits_for_room_in_a_pipe_that_does_not_block_and_says_when_nobody_reads() {
+    let scene = scene();
+    let long = "x".repeat(100_000);
+    let script = format!(
+        "import os, subprocess, sys, time\n\
+         r, w = os.pipe(); os.set_blocking(w, False); os.set_inheritable(w, True)\n\
+         p = subprocess.Popen(['{confine}', 'run', '--nope', '--report', f'fd:{{w}}', '--', 'true', *['{long}'] * 2], \
+         pass_fds=[w], stderr=subprocess.PIPE)\n\
+         os.close(w)\n\
+         if sys.argv[1] == 'deaf': os.close(r)\n\
+         else:\n time.sleep(0.3); sys.stdout.write(open(r).read())\n\
+         sys.stderr.write(p.stderr.read().decode()); sys.exit(p.wait())",
+        confine = env!("CARGO_BIN_EXE_confine"),
+    );
+    let run = |how: &str| {
+        let mut python = std::process::Command::new("python3");
+        python.arg("-c").arg(&script).arg(how).current_dir(scene.path()).output().unwrap()
+    };
+    let output = run("reads");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["command"][2].as_str().map(str::len), Some(long.len()));
+    let output = run("deaf");
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(125));
+    assert!(
+        stderr.contains("write the report: broken pipe") && stderr.contains("a reader that stays"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn a_descriptor_that_is_closed_or_open_for_reading_is_refused() {
+    let scene = scene();
+    for (redirection, number) in [("", 7), ("0</dev/null", 0), ("7</dev/null", 7)] {
+        let confine = env!("CARGO_BIN_EXE_confine");
+        let script = format!("{confine} run --report fd:{number} -- touch ran {redirection}");
+        let mut shell = std::process::Command::new("sh");
+        let output = shell.arg("-c").arg(&script).current_dir(scene.path()).output().unwrap();
+        assert_eq!(output.status.code(), Some(125), "{redirection}");
+        let stderr = text(&output.stderr);
+        assert!(stderr.contains(&format!("`fd:{number}`: it is not open for writing")), "{stderr}");
+        assert!(!scene.path().join("ran").exists());
+    }
+}
+
 #[test]
 fn the_report_of_a_run_says_what_the_exit_code_says() {
     if !needs_a_sandbox("the_report_of_a_run_says_what_the_exit_code_says") {

@@ -18,6 +18,8 @@ use super::{Group, Request};
 
 /// Above every target number, so that no dup2(2) overwrites a source that is still needed.
 const ABOVE_TARGETS: RawFd = 16;
+/// The first number that has no meaning of its own.
+const ABOVE_STANDARD: RawFd = 3;
 
 /// posix_spawn(3): every signal at its default, none blocked, exactly the asked descriptors and environment.
 pub(super) fn spawn(request: &Request) -> io::Result<Pid> {
@@ -49,6 +51,18 @@ fn attributes(group: Group) -> Result<PosixSpawnAttr, Errno> {
 
 fn lift(descriptor: &OwnedFd) -> io::Result<OwnedFd> {
     let raw = fcntl(descriptor, FcntlArg::F_DUPFD_CLOEXEC(ABOVE_TARGETS))?;
+    // SAFETY: fcntl(2) has just made this descriptor, and nobody else knows its number.
+    Ok(unsafe { OwnedFd::from_raw_fd(raw) })
+}
+
+/// A close-on-exec duplicate of a descriptor that whoever started this process left open by that number: the very open
+/// file, whoever owns it, where opening it anew through `/proc` asks for permission again and starts at the beginning.
+///
+/// # Errors
+/// `EBADF` where nothing is open by that number, and as fcntl(2).
+pub fn adopt(number: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: F_DUPFD_CLOEXEC takes any number, touches no memory of ours, and leaves the descriptor itself as it is.
+    let raw = Errno::result(unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, ABOVE_STANDARD) })?;
     // SAFETY: fcntl(2) has just made this descriptor, and nobody else knows its number.
     Ok(unsafe { OwnedFd::from_raw_fd(raw) })
 }
