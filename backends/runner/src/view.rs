@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use confine_core::AbsPath;
 use confine_core::policy::View;
 use confine_core::policy::view::{FileType, Mount, Stat};
-use nix::dir::Dir;
+use nix::dir::{Dir, Type};
 use nix::fcntl::{OFlag, open};
 use nix::sys::stat::Mode;
 use nix::unistd::{Uid, User};
@@ -108,6 +108,18 @@ fn file_type(file: std::fs::FileType) -> FileType {
     }
 }
 
+/// As the directory itself tells it, without a look at the file.
+fn listed_type(file: Type) -> FileType {
+    match file {
+        Type::Directory => FileType::Directory,
+        Type::Symlink => FileType::Link,
+        Type::Socket => FileType::Socket,
+        Type::Fifo => FileType::Fifo,
+        Type::BlockDevice | Type::CharacterDevice => FileType::Device,
+        Type::File => FileType::File,
+    }
+}
+
 impl View for HostView {
     fn stat(&self, path: &AbsPath) -> io::Result<Stat> {
         let metadata = path.as_path().symlink_metadata()?;
@@ -124,15 +136,20 @@ impl View for HostView {
     }
 
     fn list(&self, path: &AbsPath) -> io::Result<Vec<OsString>> {
+        Ok(self.list_types(path)?.into_iter().map(|(name, _)| name).collect())
+    }
+
+    fn list_types(&self, path: &AbsPath) -> io::Result<Vec<(OsString, Option<FileType>)>> {
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-        let mut names = Vec::new();
+        let mut entries = Vec::new();
         for entry in Dir::open(path.as_path(), flags, Mode::empty())? {
-            let name = entry?.file_name().to_bytes().to_vec();
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
             if name != b"." && name != b".." {
-                names.push(OsString::from_vec(name));
+                entries.push((OsString::from_vec(name.to_vec()), entry.file_type().map(listed_type)));
             }
         }
-        Ok(names)
+        Ok(entries)
     }
 
     fn read(&self, path: &AbsPath) -> io::Result<Vec<u8>> {

@@ -2,6 +2,8 @@ use super::*;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 
+use confine_core::policy::resolve::{Request, Written, resolve};
+use confine_core::policy::{PolicyFile, Source};
 use nix::unistd::mkfifo;
 
 fn at(path: &Path) -> AbsPath {
@@ -47,6 +49,43 @@ fn a_listing_has_every_name_and_follows_no_link() {
     assert_eq!(view.list(&at(&top.join("d"))).unwrap(), [odd]);
     assert!(view.list(&at(&top.join("link"))).is_err());
     assert_eq!(view.read_link(&at(&top.join("link"))).unwrap(), Path::new("d"));
+}
+
+#[test]
+fn a_listing_tells_types_as_a_look_does() {
+    let (_keep, top) = directory();
+    std::fs::write(top.join("file"), "text").unwrap();
+    std::fs::create_dir(top.join("directory")).unwrap();
+    symlink("directory", top.join("link")).unwrap();
+    mkfifo(&top.join("fifo"), Mode::S_IRWXU).unwrap();
+    let _listener = UnixListener::bind(top.join("socket")).unwrap();
+    let view = HostView::with([]);
+    let listed = view.list_types(&at(&top)).unwrap();
+    assert_eq!(listed.len(), 5);
+    for (name, file) in listed {
+        assert_eq!(file, Some(view.stat(&at(&top.join(&name))).unwrap().file), "{name:?}");
+    }
+    let devices = view.list_types(&at(Path::new("/dev"))).unwrap();
+    assert!(devices.contains(&("null".into(), Some(FileType::Device))));
+}
+
+#[test]
+fn plain_files_count_towards_no_bound() {
+    let (_keep, top) = directory();
+    for number in 0..25_000 {
+        File::create(top.join(format!("f{number}"))).unwrap();
+    }
+    let root = at(&top);
+    let file = PolicyFile::builtin("workspace-write").unwrap();
+    let request = Request {
+        layers: vec![Written { file, base: root.clone(), source: Source::BuiltIn }],
+        workspaces: vec![root.clone()],
+        workspaces_named: true,
+        cwd: root,
+        own_directories: Vec::new(),
+        own_files: Vec::new(),
+    };
+    assert_eq!(resolve(&request, &HostView::here()).map(drop), Ok(()));
 }
 
 #[test]
