@@ -164,3 +164,74 @@ fn the_users_own_unchanged_or_harmless_operation_stays() {
     write(&todo, "exec evil\n");
     assert_eq!(guard.finish().violations.len(), 1, "changed, and runs commands");
 }
+
+/// Names `path` in the index as another repository, whether one is there or not.
+fn link(bench: &Bench, path: &str) {
+    let entry = format!("160000,{},{path}", "1".repeat(40));
+    let mut git = std::process::Command::new("git");
+    git.args(["update-index", "--add", "--cacheinfo", &entry]).current_dir(bench.ws(""));
+    assert!(git.status().unwrap().success());
+}
+
+#[test]
+fn a_gitlink_with_a_git_that_was_not_there_is_reported_at_any_depth() {
+    type Plant = fn(&AbsPath);
+    let plants: [Plant; 3] = [
+        |path| git_init(&path.parent().unwrap()),
+        |path| write(path, "gitdir: ../../elsewhere\n"),
+        |path| symlink("/elsewhere", path).unwrap(),
+    ];
+    for plant in plants {
+        for linked in ["before", "during"] {
+            let bench = Bench::git();
+            let dot_git = bench.ws("1/2/3/4/5/sub/.git");
+            std::fs::create_dir_all(dot_git.parent().unwrap()).unwrap();
+            if linked == "before" {
+                link(&bench, "1/2/3/4/5/sub");
+            }
+            let guard = bench.begin(&bench.policy(""), "r1");
+            plant(&dot_git);
+            if linked == "during" {
+                link(&bench, "1/2/3/4/5/sub");
+            }
+            let after = guard.finish();
+            assert_eq!(after.new_repositories, [dot_git.clone()], "{linked}");
+            assert!(after.violations.is_empty() && exists(&dot_git));
+        }
+    }
+}
+
+#[test]
+fn a_gitlink_that_was_there_is_reported_only_if_it_is_another_one_now() {
+    let bench = Bench::git();
+    let dot_git = bench.ws("1/2/3/4/5/sub/.git");
+    std::fs::create_dir_all(dot_git.parent().unwrap()).unwrap();
+    git_init(&dot_git.parent().unwrap());
+    link(&bench, "1/2/3/4/5/sub");
+    assert!(bench.begin(&bench.policy(""), "r1").finish().new_repositories.is_empty());
+    let guard = bench.begin(&bench.policy(""), "r2");
+    std::fs::rename(dot_git.as_path(), bench.ws("old").as_path()).unwrap();
+    assert!(bench.begin(&bench.policy(""), "r3").finish().new_repositories.is_empty(), "there is none");
+    git_init(&dot_git.parent().unwrap());
+    assert_eq!(guard.finish().new_repositories, [dot_git]);
+}
+
+#[test]
+fn an_index_that_became_too_long_to_be_read_is_reported() {
+    let bench = Bench::git();
+    link(&bench, "sub");
+    let guard = bench.begin(&bench.policy(""), "r1");
+    let index = std::fs::OpenOptions::new().write(true).open(bench.ws(".git/index").as_path()).unwrap();
+    index.set_len(confine_core::policy::git::index::BOUND + 1).unwrap();
+    assert_eq!(guard.finish().new_repositories, [bench.ws(".git")]);
+    let after = bench.begin(&bench.policy(""), "r2").finish();
+    assert!(after.new_repositories.is_empty(), "it was before");
+}
+
+#[test]
+fn a_git_file_below_a_grant_is_reported() {
+    let bench = Bench::git();
+    let guard = bench.begin(&bench.policy(""), "r1");
+    write(&bench.ws("clone/.git"), "gitdir: /elsewhere\n");
+    assert_eq!(guard.finish().new_repositories, [bench.ws("clone/.git")]);
+}
