@@ -285,6 +285,129 @@ fn a_rebase_that_stops_without_commands_goes_on_outside() {
     });
 }
 
+/// A rebase that stops before its end, with a merge strategy of the run's own: git runs `git-merge-evil/run` for it.
+const STRATEGY: &str = "
+mkdir git-merge-evil
+printf '#!/bin/sh\\ntouch ran\\nexit 1\\n' > git-merge-evil/run
+chmod +x git-merge-evil/run
+git checkout -q -b side HEAD~1 && echo s > s.txt && git add s.txt && git commit -qm side
+git checkout -q main
+GIT_SEQUENCE_EDITOR='sed -i 1ibreak' git rebase -q -i side
+echo evil/run > .git/rebase-merge/strategy
+";
+
+/// A sequence that stops at a conflict, with the same.
+const SEQUENCE: &str = "
+mkdir git-merge-evil
+printf '#!/bin/sh\\ntouch ran\\nexit 1\\n' > git-merge-evil/run
+chmod +x git-merge-evil/run
+git checkout -q -b side HEAD~1 && echo s > a.txt && git commit -qam side && echo t > t.txt && git add t.txt && git commit -qm more
+git checkout -q main
+git cherry-pick side~1 side || true
+git checkout -q --ours a.txt && git add a.txt
+echo s >> s.txt && git add s.txt
+printf '[options]\\n\\tstrategy = evil/run\\n' > .git/sequencer/opts
+";
+
+#[test]
+fn a_strategy_planted_in_a_waiting_operation_is_quarantined_and_reported() {
+    needs!(root, bwrap, git);
+    each(User::ALL, BWRAP, |scene| {
+        for (script, operation, file) in [
+            (STRATEGY, "rebase", ".git/rebase-merge/strategy"),
+            (SEQUENCE, "cherry-pick", ".git/sequencer/opts"),
+        ] {
+            let next = ["-c", "core.editor=true", operation, "--continue"];
+            let (_, ran) = planted(scene, script, &next, |own| own.control(SCRIPT).exits(0));
+            assert!(ran, "the attack by {operation} does not work outside: this test tries nothing");
+            let open = |own: &Scene| own.confine().option("--git", "open").run(SCRIPT).exits(0);
+            assert!(planted(scene, script, &next, open).1, "the twin is stopped");
+            let confined = |own: &Scene| own.confine().with_report().run(SCRIPT).exits(0);
+            let (run, ran) = planted(scene, script, &next, confined);
+            assert!(!ran, "{run}");
+            for (found, kind) in [("quarantined", None), ("violations", Some("git-todo"))] {
+                let found = list(&run, found);
+                let named = found.iter().any(|one| {
+                    one["path"].to_string().contains(file) && kind.is_none_or(|kind| one["kind"] == kind)
+                });
+                assert!(named, "{found:?}");
+            }
+        }
+    });
+}
+
+/// With git's own strategy and options it stays as it is, and goes on outside.
+#[test]
+fn a_rebase_that_stops_with_a_strategy_of_gits_own_goes_on_outside() {
+    needs!(root, bwrap, git);
+    each(User::ALL, BWRAP, |scene| {
+        let script = STRATEGY
+            .replace("rebase -q -i side", "rebase -q -s ort -X theirs -i side")
+            .replace("echo evil/run >", "grep -qx ort");
+        let next = ["-c", "core.editor=true", "rebase", "--continue"];
+        let mut subjects = String::new();
+        let (run, ran) = planted(scene, &script, &["--version"], |own| {
+            let run = own.confine().with_report().run(SCRIPT).exits(0);
+            own.git(&own.workspace(), &next);
+            subjects = own.git(&own.workspace(), &["log", "--format=%s"]).stdout;
+            run
+        });
+        assert!(!ran && list(&run, "violations").is_empty() && list(&run, "quarantined").is_empty(), "{run}");
+        assert_eq!(subjects, "second\nside\nfirst\n");
+    });
+}
+
+/// Somebody else's repository, in which the user can create nothing: the run starts, and it cannot be replaced.
+#[test]
+fn a_repository_of_somebody_elses_is_no_obstacle_and_cannot_be_replaced() {
+    needs!(root, bwrap, git);
+    each(&[User::Nobody, User::Ordinary], BWRAP, |scene| {
+        for mode in ["755", "700"] {
+            let own = Scene::new(scene.user, scene.backend);
+            let theirs = own.workspace().join("theirs");
+            own.repository(&theirs);
+            let git = theirs.join(".git");
+            let shell = |text: &str| {
+                let mut shell = Command::new("sh");
+                shell.args(["-ec", text]).arg("sh").arg(&git).arg(mode);
+                Finished::of(shell, &[]).exits(0)
+            };
+            shell("rm -rf \"$1/hooks\" \"$1/info\"; chown -R 0:0 \"$1\"; chmod $2 \"$1\"");
+            let run = own.confine().with_report().run(["sh", "-c", "echo new > theirs/b.txt"]).exits(0);
+            assert!(list(&run, "violations").is_empty() && is_there(&theirs.join("b.txt")), "{run}");
+            for act in [
+                "mkdir theirs/.git/hooks",
+                "mkdir -p theirs/.git/info && echo > theirs/.git/info/attributes",
+                "echo ../evil > theirs/.git/commondir",
+                "mv theirs/.git theirs/moved",
+                "rm -rf theirs/.git",
+            ] {
+                let run = own.confine().with_report().run(["sh", "-c", act]);
+                assert!(!matches!(run.code(), Some(0 | 125..=127)), "{act}: {run}");
+                assert!(is_there(&git.join("HEAD")) && !is_there(&theirs.join("moved")), "{act}: {run}");
+            }
+            own.control(["mv", "theirs/.git", "theirs/moved"]).exits(0);
+        }
+    });
+}
+
+/// The user's own, closed to its owner: what could be opened up again is protected or refused, and the help is true.
+#[test]
+fn an_own_repository_without_the_write_bit_is_refused_with_a_help_that_helps() {
+    needs!(root, bwrap, git);
+    each(&[User::Nobody, User::Ordinary], BWRAP, |scene| {
+        let own = Scene::new(scene.user, scene.backend);
+        own.repository(&own.workspace());
+        own.control(["sh", "-ec", "rm -rf .git/hooks; chmod 555 .git"]).exits(0);
+        let refused = own.confine().run(["true"]).exits(125);
+        assert!(refused.stderr.contains("let this user write there"), "{refused}");
+        assert!(refused.stderr.contains("`--git protect` needs none"), "{refused}");
+        own.confine().option("--git", "protect").run(["true"]).exits(0);
+        own.control(["chmod", "u+w", ".git"]).exits(0);
+        own.confine().run(["true"]).exits(0);
+    });
+}
+
 /// A bare repository among the files.
 const BARE: &str = "
 mkdir -p bare/objects bare/refs

@@ -20,9 +20,10 @@ use confine_core::AbsPath;
 use confine_core::policy::View;
 use confine_core::policy::view::{FileType, Mount, Stat};
 use nix::dir::{Dir, Type};
+use nix::errno::Errno;
 use nix::fcntl::{OFlag, open};
 use nix::sys::stat::Mode;
-use nix::unistd::{Uid, User};
+use nix::unistd::{AccessFlags, Uid, User, eaccess};
 
 /// How long patterns may be expanded.
 const TIME: Duration = Duration::from_secs(2);
@@ -164,6 +165,15 @@ impl View for HostView {
 
     fn is_reachable(&self, path: &AbsPath) -> bool {
         path.ancestors().skip(1).all(|directory| search::may_pass(directory.as_path(), self.uid))
+    }
+
+    fn is_closed(&self, directory: &AbsPath) -> bool {
+        let is_own = || self.stat(directory).is_ok_and(|stat| stat.uid == self.uid.as_raw());
+        match eaccess(directory.as_path(), AccessFlags::W_OK | AccessFlags::X_OK) {
+            Err(Errno::EROFS) => true,
+            Err(Errno::EACCES | Errno::EPERM) => !is_own(),
+            _ => false,
+        }
     }
 
     fn mounts(&self) -> Vec<Mount> {

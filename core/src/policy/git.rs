@@ -235,13 +235,17 @@ impl Rules<'_, '_> {
     }
 
     /// Protects `directory/name`, or has something stand in for it. A parent that is missing gets a stand-in too; one
-    /// that is a link gets nothing, since it may lead anywhere.
+    /// that is a link gets nothing, since it may lead anywhere. Where nobody can create a stand-in, nobody can create the
+    /// name: the directory is protected instead, so that it cannot be replaced.
     fn name(&mut self, directory: &AbsPath, name: &str, placeholder: Option<Placeholder>) {
         let Ok(path) = directory.join(name) else { return };
         if self.assembly.host.stat(&path).is_ok() {
             return self.protect(&path);
         }
         let Some(parent) = path.parent() else { return };
+        if let Some(closed) = placeholder.and_then(|_| self.closed(&path)) {
+            return self.protect(&closed);
+        }
         match (self.assembly.host.stat(&parent), placeholder) {
             (Ok(stat), Some(placeholder)) if stat.file == FileType::Directory => {
                 self.assembly.placeholders.insert(path, placeholder);
@@ -254,6 +258,14 @@ impl Rules<'_, '_> {
                 self.assembly.miss(path.as_path());
             }
         }
+    }
+
+    /// The nearest directory above `path` that is there, if this user can create nothing in it.
+    fn closed(&mut self, path: &AbsPath) -> Option<AbsPath> {
+        let nearest = path.ancestors().skip(1).find(|above| self.assembly.host.stat(above).is_ok())?;
+        let is_granted = self.assembly.draft.access_at(&nearest) == Access::Write;
+        let is_there = is_granted && self.assembly.host.is_directory(&nearest);
+        (is_there && self.assembly.host.view.is_closed(&nearest)).then_some(nearest)
     }
 
     fn protect(&mut self, path: &AbsPath) {

@@ -89,6 +89,11 @@ pub trait View {
     fn is_reachable(&self, _path: &AbsPath) -> bool {
         true
     }
+    /// Whether this user can create nothing in a directory and cannot change that: one of somebody else's without the
+    /// write bit, or on a read-only mount. A program with the same user cannot either.
+    fn is_closed(&self, _directory: &AbsPath) -> bool {
+        false
+    }
     /// The mounts of this mount namespace.
     fn mounts(&self) -> Vec<Mount>;
     /// Pathname sockets that are listening, as the host names them.
