@@ -37,27 +37,34 @@ fn tree(dot_git: &AbsPath) -> Option<Tree> {
     Some(Tree { identity: identity(dot_git)?, path, index })
 }
 
-/// Every `.git` of theirs, and of the gitlinks of theirs, that is another one than at the launch.
+/// Every `.git` of theirs, of the gitlinks of theirs, and of those of what was made, that is another one than at the
+/// launch.
 pub(super) fn changed(trees: &[Tree]) -> BTreeSet<AbsPath> {
     let known: BTreeMap<AbsPath, Identity> =
         trees.iter().filter_map(|tree| Some((tree.path.join(GIT).ok()?, tree.identity))).collect();
-    let mut seen: BTreeSet<AbsPath> = known.keys().cloned().collect();
-    let mut changed = BTreeSet::new();
-    for tree in trees {
-        match gitlinks(&tree.path) {
-            Ok(paths) => seen.extend(paths),
-            Err(error) if error.kind() == io::ErrorKind::FileTooLarge && tree.index <= index::BOUND => {
-                changed.extend(tree.path.join(GIT));
+    let mut changed: BTreeSet<AbsPath> =
+        known.keys().filter(|path| is_another(path, &known)).cloned().collect();
+    let mut waiting: Vec<AbsPath> = trees.iter().map(|tree| tree.path.clone()).collect();
+    while let Some(tree) = waiting.pop() {
+        let long = trees.iter().any(|one| one.path == tree && one.index > index::BOUND);
+        match gitlinks(&tree) {
+            Ok(paths) => {
+                for dot_git in paths.into_iter().filter(|path| is_another(path, &known)) {
+                    waiting.extend(dot_git.parent().filter(|_| changed.insert(dot_git)));
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge && !long => {
+                changed.extend(tree.join(GIT));
             }
             // git cannot read it either.
             Err(_) => {}
         }
     }
-    changed.extend(seen.into_iter().filter(|dot_git| {
-        let now = identity(dot_git);
-        now.is_some() && now != known.get(dot_git).copied()
-    }));
     changed
+}
+
+fn is_another(dot_git: &AbsPath, known: &BTreeMap<AbsPath, Identity>) -> bool {
+    identity(dot_git).is_some_and(|now| known.get(dot_git) != Some(&now))
 }
 
 /// Where the `.git` of each gitlink of a working tree is, or would be.

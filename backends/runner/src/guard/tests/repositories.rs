@@ -165,11 +165,31 @@ fn the_users_own_unchanged_or_harmless_operation_stays() {
     assert_eq!(guard.finish().violations.len(), 1, "changed, and runs commands");
 }
 
+#[test]
+fn what_a_new_repository_names_in_its_own_index_is_reported_too() {
+    let bench = Bench::git();
+    let guard = bench.begin(&bench.policy(""), "r1");
+    let trees = ["a/b/c/d/one", "a/b/c/d/one/e/two", "a/b/c/d/one/e/two/f/three"];
+    for tree in trees {
+        std::fs::create_dir_all(bench.ws(tree)).unwrap();
+        git_init(&bench.ws(tree));
+    }
+    link(&bench, trees[0]);
+    link_in(&bench.ws(trees[0]), "e/two");
+    link_in(&bench.ws(trees[1]), "f/three");
+    let made = trees.map(|tree| bench.ws(tree).join(".git").unwrap());
+    assert_eq!(guard.finish().new_repositories, made);
+}
+
 /// Names `path` in the index as another repository, whether one is there or not.
 fn link(bench: &Bench, path: &str) {
+    link_in(&bench.ws(""), path);
+}
+
+fn link_in(top: &AbsPath, path: &str) {
     let entry = format!("160000,{},{path}", "1".repeat(40));
     let mut git = std::process::Command::new("git");
-    git.args(["update-index", "--add", "--cacheinfo", &entry]).current_dir(bench.ws(""));
+    git.args(["update-index", "--add", "--cacheinfo", &entry]).current_dir(top);
     assert!(git.status().unwrap().success());
 }
 
