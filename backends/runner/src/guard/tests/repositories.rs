@@ -215,7 +215,7 @@ fn a_gitlink_with_a_git_that_was_not_there_is_reported_at_any_depth() {
                 link(&bench, "1/2/3/4/5/sub");
             }
             let after = guard.finish();
-            assert_eq!(after.new_repositories, [dot_git.clone()], "{linked}");
+            assert_eq!(after.new_repositories, std::slice::from_ref(&dot_git), "{linked}");
             assert!(after.violations.is_empty() && exists(&dot_git));
         }
     }
