@@ -149,9 +149,9 @@ pub enum Violation {
         /// Where.
         path: AbsPath,
     },
-    /// A git operation whose todo list runs commands was begun or changed.
+    /// A git operation was begun or changed that runs commands: those of its todo list, or a merge strategy's.
     GitTodo {
-        /// The todo file.
+        /// The file that names them.
         path: AbsPath,
     },
     /// Processes were left, and the policy says `background = "deny"`.
