@@ -68,6 +68,7 @@ impl Backend for Bwrap {
         bounded(self.id(), &lowered)?;
         let plan = plan(argv, policy, probe, &lowered);
         let layers = [Layer::Namespace, Layer::Mount].into_iter().chain(launch::plan_layers(&plan)).collect();
+        let bound = lowered.bound();
         let launch = Launch {
             wrapper: Some(wrapper(program, policy, &lowered)),
             stage_inside: lowered.stage.unwrap_or_else(|| stage.clone()),
@@ -78,8 +79,15 @@ impl Backend for Bwrap {
             cwd: AbsPath::root(),
         };
         let runner_failure = runner_failure();
-        let settled =
-            Settled { backend: self.id(), launch, layers, missing, pins: lowered.pins, runner_failure };
+        let settled = Settled {
+            backend: self.id(),
+            launch,
+            layers,
+            missing,
+            pins: lowered.pins,
+            bound,
+            runner_failure,
+        };
         Ok(settled.confined(policy, probe))
     }
 }
@@ -136,6 +144,7 @@ fn plan(argv: &Argv, policy: &Policy, probe: &Probe, lowered: &Lowered) -> Plan 
         seccomp: seccomp::for_host(probe, policy, seccomp::Isolation::Namespace),
         rlimits: launch::rlimits(policy, probe),
         masked: lowered.masked.iter().map(AbsPath::to_os_string).collect(),
+        writable: lowered.writable().iter().map(AbsPath::to_os_string).collect(),
         ..Plan::default()
     }
 }

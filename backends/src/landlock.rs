@@ -21,7 +21,7 @@ use confine_stage::plan::{Plan, Role, Rule};
 use crate::balance::Offer;
 use crate::governance::{SHARED, answers};
 use crate::launch::{self, Network, Settled};
-use crate::lower::{Backdrop, Lowered, fixed, lower};
+use crate::lower::{Backdrop, Grant, Lowered, fixed, lower};
 use crate::seccomp::{self, Isolation};
 
 /// The stage alone, with Landlock and seccomp.
@@ -83,7 +83,8 @@ impl Backend for Landlock {
         // A pin is a mount, so there is none.
         let pins = Vec::new();
         let runner_failure = runner_failure();
-        let settled = Settled { backend: self.id(), launch, layers, missing, pins, runner_failure };
+        let bound = bound(&lowered, policy);
+        let settled = Settled { backend: self.id(), launch, layers, missing, pins, bound, runner_failure };
         Ok(settled.confined(policy, probe))
     }
 }
@@ -94,6 +95,14 @@ fn runner_failure() -> RunnerFailure {
         prefixes: vec![confine_stage::MESSAGE_PREFIX.into()],
         informational: Vec::new(),
     }
+}
+
+/// The policy's own paths among those that rules are about.
+fn bound(lowered: &Lowered, policy: &Policy) -> Vec<AbsPath> {
+    let fs = &policy.fs;
+    let own = |path: &&AbsPath| fs.entries.contains_key(*path) || fs.precreate.contains(*path);
+    let paths = lowered.grants.iter().map(Grant::at).filter(own);
+    paths.filter(|path| **path != AbsPath::root()).cloned().collect()
 }
 
 /// A place of confine's own that a grant opens for writing.

@@ -28,6 +28,7 @@ pub(crate) struct Settled {
     pub(crate) layers: Vec<Layer>,
     pub(crate) missing: Vec<Loss>,
     pub(crate) pins: Vec<AbsPath>,
+    pub(crate) bound: Vec<AbsPath>,
     pub(crate) runner_failure: RunnerFailure,
 }
 
@@ -43,6 +44,7 @@ impl Settled {
             runner_only: runner_only(policy, &self.missing),
             missing: self.missing,
             pins: self.pins,
+            bound: self.bound,
             precreate: policy.fs.precreate.iter().cloned().collect(),
             runner_failure: self.runner_failure,
             accepted: policy.accept_missing.clone(),

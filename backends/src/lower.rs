@@ -26,6 +26,18 @@ pub const TMP_BYTES: u64 = 4 << 30;
 /// Bytes of the private `/dev/shm`.
 pub const SHARED_MEMORY_BYTES: u64 = 1 << 30;
 
+/// What bwrap mounts below its own `/dev`.
+const NODES: [&str; 8] = [
+    "/dev/console",
+    "/dev/full",
+    "/dev/null",
+    "/dev/pts",
+    "/dev/random",
+    "/dev/tty",
+    "/dev/urandom",
+    "/dev/zero",
+];
+
 /// A plan in the words of the layers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lowered {
@@ -50,6 +62,20 @@ pub fn lower(plan: &FsPlan, backdrop: Backdrop<'_>) -> Lowered {
         walk.step(path, item);
     }
     walk.finish()
+}
+
+impl Lowered {
+    /// The host's paths that are mounted onto themselves, the root aside.
+    pub fn bound(&self) -> Vec<AbsPath> {
+        let own = |mount: &&Mount| mount.shows_its_own() && *mount.at() != AbsPath::root();
+        self.mounts.iter().filter(own).map(|mount| mount.at().clone()).collect()
+    }
+
+    /// Where a mount may be writable: here or below, and nowhere else.
+    pub fn writable(&self) -> Vec<AbsPath> {
+        let own = self.mounts.iter().filter(|mount| mount.is_writable()).map(|mount| mount.at().clone());
+        own.chain(NODES.map(fixed)).collect()
+    }
 }
 
 struct Walk {

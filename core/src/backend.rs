@@ -193,6 +193,9 @@ pub struct ConfinedArgv {
     pub pins: Vec<AbsPath>,
     /// Files that are to be there before the launch, which only a runner makes and removes.
     pub precreate: Vec<AbsPath>,
+    /// Paths of the host that the launch shows or opens by name, the root aside: a runner tells the stage which files they
+    /// are, so that a link put in the way of one is found before the program starts.
+    pub bound: Vec<AbsPath>,
     /// How the wrapper's own failures look.
     pub runner_failure: RunnerFailure,
     /// What the policy accepts to lose, for [`ConfinedArgv::portable`].

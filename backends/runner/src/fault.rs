@@ -21,7 +21,7 @@ const MASKED_PROC: &str = "a container masks parts of `/proc`: start it with the
 const INSIDE_LANDLOCK: &str =
     "this is inside a Landlock domain, which allows no mounts: use `--backend landlock`";
 const TOO_OLD: &str = "install a newer bubblewrap, or use `--backend landlock`";
-const RACE: &str = "the host changed between the policy and the launch: run it again";
+pub(crate) const RACE: &str = "the host changed between the policy and the launch: run it again";
 const OUT_OF_REACH: &str = "where it is there, run as the user whose directories lead to it: a sandbox's root has no right to \
     enter another user's; else the host changed between the policy and the launch: run it again";
 const NOT_VISIBLE: &str = "the policy must leave the stage, or a `/proc`, visible; a stage that is not static needs its \
@@ -87,7 +87,7 @@ fn remedy(which: Step, errno: i32) -> Option<&'static str> {
         (Step::Landlock, libc::E2BIG) => {
             Some("this is inside 16 Landlock domains already, and the kernel takes no more: nest less deeply")
         }
-        (Step::Landlock | Step::Verify, libc::ENOENT) => Some(RACE),
+        (Step::Landlock | Step::Verify, libc::ENOENT | libc::ESTALE) => Some(RACE),
         _ => None,
     }
 }

@@ -12,8 +12,10 @@ use std::sync::{Arc, OnceLock};
 use confine_core::backend::Launch;
 use confine_core::policy::env::Environment;
 use confine_core::{AbsPath, ConfinedArgv, LaunchFault, LaunchStage};
-use confine_stage::plan::{Plan, TerminalSize};
+use confine_stage::plan::{Bound, Plan, TerminalSize};
+use nix::errno::Errno;
 
+use crate::beneath::Spot;
 use crate::fault;
 use crate::guard::Guard;
 use crate::sealed;
@@ -74,7 +76,8 @@ pub(crate) fn request(
 ) -> Result<Request, LaunchFault> {
     let launch = &confined.launch;
     let copy = image.copy(&launch.stage);
-    let plan = sealed::words(&plan_words(launch, &parcel.program)).map_err(|error| unmade(&error))?;
+    let words = plan_words(launch, &parcel.program, bound(&confined.bound)?);
+    let plan = sealed::words(&words).map_err(|error| unmade(&error))?;
     let Parcel { program, control, words, environment, guard } = parcel;
     let mut descriptors =
         vec![(0, program.stdin), (1, program.stdout), (WORDS, words), (CONTROL, control), (PLAN, plan)];
@@ -100,12 +103,31 @@ pub(crate) fn request(
     })
 }
 
+/// Which files these paths are, without following a link. What is not there is not shown, or fails the launch.
+fn bound(paths: &[AbsPath]) -> Result<Vec<Bound>, LaunchFault> {
+    let identified = paths.iter().map(|path| match Spot::of(path).and_then(|spot| spot.stat()) {
+        Ok(stat) => {
+            Ok(stat.map(|stat| Bound { device: stat.st_dev, inode: stat.st_ino, path: path.to_os_string() }))
+        }
+        Err(Errno::ENOENT | Errno::EACCES) => Ok(None),
+        Err(errno) => Err(changed(path, errno)),
+    });
+    identified.filter_map(Result::transpose).collect()
+}
+
+fn changed(path: &AbsPath, errno: Errno) -> LaunchFault {
+    let text = format!("show `{path}`, which changed since the policy was resolved: {}", errno.desc());
+    let fault = LaunchFault::new(LaunchStage::Verify, text);
+    LaunchFault { path: Some(path.clone()), ..fault }.help(fault::RACE)
+}
+
 /// The options of the plan that only a runner can give, and then the plan.
-fn plan_words(launch: &Launch, program: &Program) -> Vec<OsString> {
+fn plan_words(launch: &Launch, program: &Program, bound: Vec<Bound>) -> Vec<OsString> {
     let ours = Plan {
         control: Some(CONTROL),
         stderr: program.stderr.as_ref().map(|_| STDERR),
         tty: program.terminal.map(|(rows, columns)| TerminalSize { rows, columns }),
+        bound,
         ..Plan::default()
     };
     let mut words = ours.encode();

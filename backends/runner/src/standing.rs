@@ -11,6 +11,7 @@ use std::time::Duration;
 use confine_core::policy::env::Environment;
 use confine_core::policy::{Policy, Source};
 use confine_core::{ConfinedArgv, LaunchFault, LaunchStage};
+use confine_stage::Record;
 use tokio::time::timeout;
 
 use crate::confine::Shared;
@@ -75,7 +76,7 @@ impl Launch<'_> {
             // A launcher that takes longer hangs, and whoever asked for the run may want to end it.
             let Ok(first) = timeout(FIRST, standing.control.receive()).await else { return Ok(standing) };
             standing.first = first.ok().flatten();
-            if standing.first.is_some() || forget_vanished(&mut self.policy) == 0 {
+            if standing.is_up() || forget_vanished(&mut self.policy) == 0 {
                 return Ok(standing);
             }
             self.confined = (self.confine)(&self.policy)?;
@@ -103,6 +104,11 @@ impl Launch<'_> {
 }
 
 impl Standing {
+    /// Whether there is a record, and it is not that of a failure.
+    fn is_up(&self) -> bool {
+        self.first.as_ref().is_some_and(|first| !matches!(first.record, Record::Failed { .. }))
+    }
+
     /// Reaps a wrapper that failed, and answers what is still owed.
     async fn fall(mut self) -> Result<Guard, SpawnError> {
         self.control.lifeline().cut();

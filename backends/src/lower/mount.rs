@@ -58,6 +58,18 @@ impl Mount {
         &self.at
     }
 
+    /// Whether it shows the host's file of the same path.
+    pub(super) const fn shows_its_own(&self) -> bool {
+        use Operation::*;
+        matches!(self.operation, Bind | ReadOnlyBind | BindIfPresent | ReadOnlyBindIfPresent | DeviceBind)
+    }
+
+    /// Whether something below it can be written, once everything is mounted.
+    pub(super) const fn is_writable(&self) -> bool {
+        use Operation::*;
+        matches!(self.operation, Bind | BindIfPresent | DeviceBind | Scratch(_))
+    }
+
     /// As options of bwrap.
     pub fn words(&self) -> Vec<OsString> {
         let at = || self.at.to_os_string();

@@ -10,15 +10,15 @@ use landlock::{
     RulesetCreatedAttr, RulesetError, Scope,
 };
 use nix::errno::Errno;
-use nix::sys::stat::SFlag;
+use nix::sys::stat::{SFlag, fstat};
 use nix::sys::statfs::{FsType, fstatfs};
 use nix::unistd::isatty;
 
 use crate::descriptors::{file_type, is_writable};
 use crate::failure::Failure;
-use crate::plan::{Rule, Ruleset};
+use crate::plan::{Bound, Rule, Ruleset};
 use crate::status::Step;
-use crate::sys;
+use crate::{sys, view};
 
 /// A domain that is not entered yet.
 pub(crate) struct Domain(RulesetCreated);
@@ -42,10 +42,15 @@ impl Domain {
         ruleset.create().map(Self).map_err(refused)
     }
 
-    /// Allows what a rule says.
-    pub(crate) fn allow(self, rule: &Rule) -> Result<Self, Failure> {
+    /// Allows what a rule says, where its path still is the file that the runner saw.
+    pub(crate) fn allow(self, rule: &Rule, seen: Option<&Bound>) -> Result<Self, Failure> {
         let at = |errno| Failure::at(Step::Landlock, &rule.path, errno);
         let path = PathFd::new(&rule.path).map_err(|error| at(cause(error)))?;
+        if let Some(seen) = seen
+            && !fstat(path.as_fd()).is_ok_and(|stat| view::is(seen, &stat))
+        {
+            return Err(at(Errno::ESTALE));
+        }
         let rule = PathBeneath::new(path, fs_bits(rule.access)?);
         self.0.add_rule(rule).map(Self).map_err(|error| at(cause(error)))
     }

@@ -15,7 +15,7 @@ use crate::report::Report;
 use crate::scratch::Scratch;
 use crate::session::{self, Side};
 use crate::status::Step;
-use crate::{descent, descriptors, exit, processes, sys, terminal, view};
+use crate::{descent, descriptors, exit, mounts, processes, sys, terminal, view};
 
 /// The whole binary: reads the process's own words, and answers its exit code.
 pub fn run() -> ExitCode {
@@ -51,6 +51,10 @@ fn launch(invocation: &Invocation, report: &Report) -> Result<u8, Failure> {
     };
     view::enter(&plan.cwd)?;
     view::check_masks(&plan.masked)?;
+    view::check_bound(&plan.bound)?;
+    if plan.role == Role::Init {
+        mounts::check(&plan.bound, &plan.writable)?;
+    }
     let terminal = plan.tty.map(|size| terminal::open_for(size, report)).transpose()?;
     let scratch = plan.scratch.as_ref().map(Scratch::create).transpose()?;
     let program = Program { invocation, terminal, stderr, scratch: scratch.as_ref().map(Scratch::rule) };

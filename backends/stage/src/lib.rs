@@ -22,6 +22,7 @@ mod filter;
 mod invocation;
 mod launch;
 mod lookup;
+mod mounts;
 mod processes;
 mod program;
 mod reaper;
@@ -34,6 +35,6 @@ mod terminal;
 mod view;
 
 pub use launch::run;
-pub use plan::{Plan, PlanError, Resource, Role, Rule, Ruleset, TerminalSize};
+pub use plan::{Bound, Plan, PlanError, Resource, Role, Rule, Ruleset, TerminalSize};
 pub use report::MESSAGE_PREFIX;
 pub use status::{Command, Record, RecordError, Step};

@@ -60,6 +60,17 @@ pub struct Ruleset {
     pub rules: Vec<Rule>,
 }
 
+/// A file of the host that the launch shows or opens by its path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// `st_dev`.
+    pub device: u64,
+    /// `st_ino`.
+    pub inode: u64,
+    /// Absolute, in the sandbox's view and on the host.
+    pub path: OsString,
+}
+
 /// A terminal's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TerminalSize {
@@ -100,6 +111,12 @@ pub struct Plan {
     /// `--masked PATH`: verify before the start that the path is masked: neither its content nor, for a directory, an
     /// entry can be read.
     pub masked: Vec<OsString>,
+    /// `--bound DEVICE INODE PATH`: verify before the start that the path is this file, and, as process 1, a mount of its
+    /// own. bwrap mounts by path, and whoever may write a directory above can put a link there meanwhile.
+    pub bound: Vec<Bound>,
+    /// `--writable PATH`: as process 1, verify before the start that every writable mount is at or below one of these;
+    /// without any, nothing is verified.
+    pub writable: Vec<OsString>,
 }
 
 /// Why words are no plan.
@@ -142,9 +159,7 @@ impl Plan {
         if let Some(size) = self.tty {
             words.option("--tty", [size.rows.to_string(), size.columns.to_string()]);
         }
-        for path in &self.masked {
-            words.option("--masked", [path]);
-        }
+        self.encode_checks(&mut words);
         words.0
     }
 
@@ -194,6 +209,18 @@ impl Plan {
             };
         };
         Self::decode(bytes.split(|byte| *byte == 0).map(|word| OsString::from_vec(word.to_vec())))
+    }
+
+    fn encode_checks(&self, words: &mut Words) {
+        for path in &self.masked {
+            words.option("--masked", [path]);
+        }
+        for Bound { device, inode, path } in &self.bound {
+            words.option("--bound", [&device.to_string().into(), &inode.to_string().into(), path]);
+        }
+        for path in &self.writable {
+            words.option("--writable", [path]);
+        }
     }
 
     fn encode_descriptors(&self, words: &mut Words) {

@@ -1,5 +1,6 @@
 //! The program's process, from fork to execve(2).
 
+use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -13,7 +14,7 @@ use crate::domain::Domain;
 use crate::failure::{Failure, number};
 use crate::invocation::Invocation;
 use crate::lookup::{self, Miss};
-use crate::plan::Rule;
+use crate::plan::{Bound, Rule};
 use crate::status::{Record, Step};
 use crate::{capabilities, descriptors, exit, filter, rlimits, sys, terminal};
 
@@ -104,8 +105,11 @@ impl Program<'_> {
     fn domain(&self) -> Result<Option<Domain>, Failure> {
         let plan = &self.invocation.plan;
         let Some(ruleset) = &plan.landlock else { return Ok(None) };
+        let seen: BTreeMap<&OsString, &Bound> = plan.bound.iter().map(|one| (&one.path, one)).collect();
         let mut rules = ruleset.rules.iter().chain(&self.scratch);
-        let domain = rules.try_fold(Domain::create(ruleset)?, Domain::allow)?;
+        let domain = rules.try_fold(Domain::create(ruleset)?, |domain, rule| {
+            domain.allow(rule, seen.get(&rule.path).copied())
+        })?;
         match plan.stdio_access {
             Some(access) => domain.allow_stdio(access).map(Some),
             None => Ok(Some(domain)),

@@ -7,11 +7,12 @@ use std::path::Path;
 use nix::dir::Dir;
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, open};
-use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat};
+use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat, lstat};
 use nix::sys::statfs::{TMPFS_MAGIC, fstatfs};
 use nix::unistd::chdir;
 
 use crate::failure::Failure;
+use crate::plan::Bound;
 use crate::status::Step;
 
 /// Enters the program's directory.
@@ -24,12 +25,13 @@ pub(crate) fn check_masks(masked: &[OsString]) -> Result<(), Failure> {
     masked.iter().try_for_each(|path| check_mask(Path::new(path)))
 }
 
-/// A path that is not there, or cannot be opened with the stage's rights, which are more than the program's, hides as
-/// well as any mask. A file mask that opens must be the null device, a directory mask a tmpfs of its own.
+/// A path that cannot be opened with the stage's rights, which are more than the program's, hides as well as any mask;
+/// one that is not there was moved away since it was masked, and may come back. A file mask that opens must be the null
+/// device, a directory mask a tmpfs of its own.
 fn check_mask(path: &Path) -> Result<(), Failure> {
     let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
     let fd = match open(path, flags, Mode::empty()) {
-        Err(Errno::ENOENT | Errno::ENOTDIR | Errno::EACCES | Errno::EPERM) => return Ok(()),
+        Err(Errno::EACCES | Errno::EPERM) => return Ok(()),
         opened => opened.map_err(|errno| Failure::at(Step::Verify, path, errno))?,
     };
     let stat = fstat(&fd).map_err(|errno| Failure::at(Step::Verify, path, errno))?;
@@ -44,6 +46,23 @@ fn check_mask(path: &Path) -> Result<(), Failure> {
         _ => false,
     };
     if masked { Ok(()) } else { Err(Failure::at(Step::Verify, path, Errno::UnknownErrno)) }
+}
+
+/// Fails on the first path that is another file than the runner saw.
+pub(crate) fn check_bound(bound: &[Bound]) -> Result<(), Failure> {
+    for one in bound {
+        let stat =
+            lstat(one.path.as_os_str()).map_err(|errno| Failure::at(Step::Verify, &one.path, errno))?;
+        if !is(one, &stat) {
+            return Err(Failure::at(Step::Verify, &one.path, Errno::ESTALE));
+        }
+    }
+    Ok(())
+}
+
+/// Whether that is the file.
+pub(crate) fn is(bound: &Bound, stat: &FileStat) -> bool {
+    stat.st_dev == bound.device && stat.st_ino == bound.inode
 }
 
 fn kind(stat: &FileStat) -> SFlag {

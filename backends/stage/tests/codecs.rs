@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
 use confine_stage::status::{MAX_COMMAND, MAX_RECORD, MAX_TEXT};
-use confine_stage::{Command, Plan, PlanError, Record, Resource, Role, Rule, Ruleset, Step, TerminalSize};
+use confine_stage::{
+    Bound, Command, Plan, PlanError, Record, Resource, Role, Rule, Ruleset, Step, TerminalSize,
+};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -38,7 +40,10 @@ fn resource() -> impl Strategy<Value = Resource> {
 }
 
 fn plan() -> impl Strategy<Value = Plan> {
-    let who = (prop_oneof![Just(Role::Init), Just(Role::Supervisor)], word(), vec(word(), 0..4));
+    let who = (prop_oneof![Just(Role::Init), Just(Role::Supervisor)], word());
+    let bound = (any::<u64>(), any::<u64>(), word());
+    let bound = bound.prop_map(|(device, inode, path)| Bound { device, inode, path });
+    let checks = (vec(word(), 0..4), vec(bound, 0..4), vec(word(), 0..4));
     let descriptors = (option::of(3..=i32::MAX), option::of(3..=i32::MAX), option::of(any::<u64>()));
     let layers = (
         option::of(ruleset()),
@@ -47,10 +52,12 @@ fn plan() -> impl Strategy<Value = Plan> {
         option::of(rule()),
     );
     let size = option::of((any::<u16>(), any::<u16>()));
-    (who, descriptors, layers, size).prop_map(|(who, descriptors, layers, size)| Plan {
+    (who, descriptors, layers, size, checks).prop_map(|(who, descriptors, layers, size, checks)| Plan {
         role: who.0,
         cwd: who.1,
-        masked: who.2,
+        masked: checks.0,
+        bound: checks.1,
+        writable: checks.2,
         control: descriptors.0,
         stderr: descriptors.1,
         stdio_access: descriptors.2,
@@ -104,6 +111,8 @@ fn wild_word() -> impl Strategy<Value = OsString> {
         "--scratch",
         "--tty",
         "--masked",
+        "--bound",
+        "--writable",
         "--",
         "0x1",
         "0x",
@@ -202,11 +211,13 @@ fn the_words_are_in_the_manner_of_bwrap() {
         stdio_access: Some(0x6),
         tty: Some(TerminalSize { rows: 24, columns: 80 }),
         masked: vec!["/root/.ssh".into()],
+        bound: vec![Bound { device: 2049, inode: 12, path: "/work".into() }],
+        writable: vec!["/work".into()],
     };
     let words: Vec<_> = plan.encode().into_iter().map(|word| word.into_string().unwrap()).collect();
     let expected = "--role supervisor --cwd /work --control 7 --stderr 8 --landlock 0xffff 0x0 0x3 --rule 0xd /usr \
                     --stdio-access 0x6 --seccomp BgAAAAAA/38= --rlimit open-files 1024 --scratch 0x2 /tmp/confine- \
-                    --tty 24 80 --masked /root/.ssh";
+                    --tty 24 80 --masked /root/.ssh --bound 2049 12 /work --writable /work";
     assert_eq!(words.join(" "), expected);
     assert!(Plan::default().encode().is_empty());
 }

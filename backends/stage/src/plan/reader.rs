@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::{Plan, PlanError, Resource, Role, Rule, Ruleset, TerminalSize};
+use super::{Bound, Plan, PlanError, Resource, Role, Rule, Ruleset, TerminalSize};
 
 /// The plan so far, and the words still to come.
 pub(super) struct Reader<I> {
@@ -44,6 +44,12 @@ impl<I: Iterator<Item = OsString>> Reader<I> {
             b"--masked" => {
                 let path = self.value("--masked")?;
                 self.plan.masked.push(path);
+                Ok(())
+            }
+            b"--bound" => self.bound(),
+            b"--writable" => {
+                let path = self.value("--writable")?;
+                self.plan.writable.push(path);
                 Ok(())
             }
             _ => Err(PlanError::Unknown(name.to_string_lossy().into_owned())),
@@ -113,6 +119,13 @@ impl<I: Iterator<Item = OsString>> Reader<I> {
         })?;
         let value = self.parsed("--rlimit", decimal)?;
         self.plan.rlimits.push((resource, value));
+        Ok(())
+    }
+
+    fn bound(&mut self) -> Result<(), PlanError> {
+        let (device, inode) = (self.parsed("--bound", decimal)?, self.parsed("--bound", decimal)?);
+        let path = self.value("--bound")?;
+        self.plan.bound.push(Bound { device, inode, path });
         Ok(())
     }
 

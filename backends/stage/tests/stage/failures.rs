@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use confine_stage::{MESSAGE_PREFIX, Plan, Record, Role, Rule, Ruleset, Step};
+use confine_stage::{Bound, MESSAGE_PREFIX, Plan, Record, Role, Rule, Ruleset, Step};
 
 use crate::rig::{BWRAP, Directory, Launch, STAGE, everywhere, init, supervisor};
 
@@ -143,7 +143,7 @@ fn a_mask_that_does_not_mask() {
     for path in [directory.0.to_str().unwrap(), &file, "/dev/zero", "/dev/shm"] {
         let launch = || {
             let mut launch = supervisor();
-            launch.plan.masked = vec!["/nonexistent".into(), "/dev/null".into(), path.into()];
+            launch.plan.masked = vec!["/dev/null".into(), path.into()];
             launch
         };
         if path == "/dev/shm" {
@@ -151,6 +151,12 @@ fn a_mask_that_does_not_mask() {
         }
         assert_fails(launch, Step::Verify, 0, path);
     }
+    let moved_away = || {
+        let mut launch = supervisor();
+        launch.plan.masked = vec!["/nonexistent".into()];
+        launch
+    };
+    assert_fails(moved_away, Step::Verify, libc::ENOENT, "/nonexistent");
     let _ = std::fs::remove_file(format!("/dev/shm/confine-stage-test-{}", std::process::id()));
 }
 
@@ -182,6 +188,62 @@ fn a_mask_that_masks() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
+
+fn seen(path: &str) -> Bound {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = std::fs::symlink_metadata(path).unwrap();
+    Bound { device: metadata.dev(), inode: metadata.ino(), path: path.into() }
+}
+
+#[test]
+fn a_path_that_is_another_file_than_the_runner_saw() {
+    let directory = Directory::new("bound");
+    for name in ["there", "elsewhere"] {
+        std::fs::create_dir(directory.join(name)).unwrap();
+    }
+    let there = seen(&directory.join("there"));
+    std::os::unix::fs::symlink("elsewhere", directory.join("link")).unwrap();
+    let link = Bound { path: directory.join("link").into(), ..there.clone() };
+    for mut launch in everywhere() {
+        launch.plan.bound = vec![link.clone()];
+        assert_fails(move || launch.clone(), Step::Verify, libc::ESTALE, &directory.join("link"));
+    }
+    // The same file by a rule's own path.
+    let mut launch = supervisor();
+    launch.plan.bound = vec![there];
+    assert_eq!(launch.output(&["true"]).status.code(), Some(0));
+}
+
+#[test]
+fn mounts_that_are_not_those_of_the_plan() {
+    if init().is_none() {
+        return;
+    }
+    let directory = Directory::new("mounts");
+    for name in ["n", "elsewhere"] {
+        std::fs::create_dir(directory.join(name)).unwrap();
+    }
+    let (n, elsewhere) = (directory.join("n"), directory.join("elsewhere"));
+    let [device, inode] = [seen(&n).device, seen(&n).inode].map(|number| number.to_string());
+    let run = |mounts: &[&str], checks: &[&str]| {
+        let mut bwrap = Command::new("bwrap");
+        bwrap.args(["--unshare-user", "--unshare-pid", "--as-pid-1", "--die-with-parent"]);
+        bwrap.args(mounts).args([STAGE.as_str(), "--cwd", "/"]);
+        bwrap.args(checks).args(["--", "true"]).output().unwrap().status.code()
+    };
+    let bound = ["--bound", device.as_str(), inode.as_str(), n.as_str()];
+    let checks = [&bound[..], &["--writable", "/dev", "--writable", "/proc", "--writable", &n]].concat();
+    let good = ["--remount-ro", "/", "--bind", &n, &n];
+    assert_eq!(run(&good, &checks), Some(0));
+    assert_eq!(run(&["--remount-ro", "/"], &checks), Some(125), "not mounted");
+    assert_eq!(
+        run(&["--remount-ro", "/", "--bind", &elsewhere, &n], &checks),
+        Some(125),
+        "another directory"
+    );
+    let more = [&good[..], &["--bind", &elsewhere, &elsewhere]].concat();
+    assert_eq!(run(&more, &checks), Some(125), "writable elsewhere");
 }
 
 #[test]

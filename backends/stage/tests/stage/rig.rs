@@ -44,6 +44,7 @@ pub(crate) const BWRAP: &[&str] = &[
 pub(crate) const ORDINARY: &[&str] = &["setpriv", "--reuid", "12345", "--regid", "12345", "--clear-groups"];
 
 /// A launch in the making.
+#[derive(Clone)]
 pub(crate) struct Launch {
     pub(crate) plan: Plan,
     pub(crate) wrapper: Vec<&'static str>,

@@ -62,7 +62,8 @@ fn cover(
     found: Option<Kind>,
     own: Own,
 ) -> Result<(), ResolveError> {
-    let Some((grant, listed)) = assembly.draft.nearest(place.as_path()) else { return Ok(()) };
+    let Some(above) = place.parent() else { return Ok(()) };
+    let Some((grant, listed)) = assembly.draft.nearest(above.as_path()) else { return Ok(()) };
     if listed.entry.access != Access::Write {
         return Ok(());
     }
