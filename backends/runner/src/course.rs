@@ -250,11 +250,12 @@ impl Course {
     /// Pays what is owed on the host, off the runtime where it may have to wait: a thread costs more than a few names.
     async fn settle(&mut self) -> Aftermath {
         let Some(guard) = self.start.standing.process.settle() else { return Aftermath::default() };
-        let aftermath = if guard.finishes_at_once() {
+        let mut aftermath = if guard.finishes_at_once() {
             guard.finish()
         } else {
             spawn_blocking(move || guard.finish()).await.unwrap_or_default()
         };
+        aftermath.violations.retain(|violation| !self.violations.contains(violation));
         for violation in &aftermath.violations {
             self.start.announcer.say(Event::Violation(violation.clone()));
         }

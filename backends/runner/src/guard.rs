@@ -13,6 +13,7 @@ mod check;
 mod clones;
 mod fault;
 mod gitlinks;
+mod inheritance;
 mod owed;
 mod todo;
 
@@ -103,8 +104,14 @@ impl Guard {
         if mounts == Mounts::Absent {
             entry.placeholders.clear();
         }
+        if mounts == Mounts::Present {
+            entry.masks = watch::stands(policy);
+        }
         if entry.is_empty() {
-            return Ok(Self { debts: None, trees: entry.trees, masks });
+            let trees = entry.trees.clone();
+            // That others know what the mounts stand on is asked for, not owed.
+            let told = (!entry.masks.is_empty()).then(|| Debts::kept(policy, mounts, entry, places).ok());
+            return Ok(Self { debts: told.flatten(), trees, masks });
         }
         let debts = Debts::contract(policy, mounts, entry, places)?;
         Ok(Self { debts: Some(debts), trees: Vec::new(), masks })
@@ -124,7 +131,7 @@ impl Guard {
 
     /// Whether finishing only looks names up: nothing is shared with other runs, so no lock is waited for.
     pub(crate) fn finishes_at_once(&self) -> bool {
-        self.debts.as_ref().is_none_or(|debts| debts.entry.placeholders.is_empty())
+        self.debts.as_ref().is_none_or(|debts| !debts.shares())
     }
 
     /// After the whole tree is dead: checks, quarantines, removes, and strikes the journal entry.
@@ -214,9 +221,12 @@ impl Debts {
 
     fn kept(policy: &Policy, mounts: Mounts, mut entry: Entry, places: &Places) -> Result<Self, Unkept> {
         let state = places.make_state().map_err(fault::place)?;
-        let shared = shared(&state, &entry).map_err(|error| fault::state(&state, &error))?;
-        let adopts = shared.is_some() && mounts == Mounts::Present;
+        let shared = Some(journal::lock(&state).map_err(|error| fault::state(&state, &error))?);
+        let adopts = about_repositories(&entry) && mounts == Mounts::Present;
         let adopted = if adopts { owed::adopt(policy, &state, &mut entry) } else { Vec::new() };
+        if !entry.masks.is_empty() {
+            entry.inherited = inheritance::inherit(&entry, &journal::all(&state));
+        }
         let held = hold(&entry);
         owed::still_missing(&entry)?;
         let mut journal = Journal::write(&state, &entry).map_err(|error| fault::state(&state, &error))?;
@@ -243,24 +253,44 @@ impl Debts {
     }
 
     fn pay(self) -> Aftermath {
-        let shared = self.ledger.as_ref().map_or(Ok(None), |ledger| shared(&ledger.state, &self.entry));
+        let ledger = self.ledger.as_ref().filter(|_| self.shares());
+        let shared = ledger.map(|ledger| journal::lock(&ledger.state)).transpose();
         self.settle(shared)
+    }
+
+    /// Whether there is something that other runs may have a part in.
+    fn shares(&self) -> bool {
+        let Entry { names, links, inherited, masks, .. } = &self.entry;
+        let is_there = |path: &AbsPath| watch::standing(path).is_some();
+        about_repositories(&self.entry)
+            || !(links.is_empty() && inherited.is_empty())
+            || names.iter().any(|name| is_there(&name.path))
+            || masks.iter().any(inheritance::is_replaced)
     }
 
     /// Without the lock the placeholders and the entry stay: another run may stand on them.
     fn settle(self, shared: io::Result<Option<File>>) -> Aftermath {
         let state = self.ledger.as_ref().map(|ledger| &ledger.state);
-        let mut check = check::Check::new(state, &self.entry.run, &self.held);
+        let run = self.entry.run.as_str();
+        // Without the lock, what is nobody else's is not asked about; where it was not to be had, better too much is left.
+        let is_shared = !matches!(shared, Ok(None));
+        let others = state.filter(|_| is_shared).map(|state| journal::alive(state, run)).unwrap_or_default();
+        let mut check = check::Check::new(state, run, &self.held, &others);
         check.names(&self.entry.names);
         check.clones(&self.entry.names, self.started);
         check.gitlinks(&self.entry.trees);
         check.links(&self.entry.links);
         check.todos(&self.entry.repositories);
+        check.masks(&self.entry.masks);
+        if let Some(state) = state.filter(|_| !self.entry.inherited.is_empty()) {
+            let mut all = journal::all(state);
+            all.retain(|account| account.entry.run != run);
+            check.inherited(&self.entry.inherited, &all);
+        }
         check.precreated(&self.entry.precreated, &self.made);
         let paid = shared.is_ok();
-        if let Some(state) = state.filter(|_| paid && !self.entry.placeholders.is_empty()) {
-            let others = journal::alive(state, &self.entry.run);
-            check.placeholders(&self.entry.placeholders, &self.made, &others);
+        if paid && state.is_some() {
+            check.placeholders(&self.entry.placeholders, &self.made);
         }
         let aftermath = check.aftermath;
         if let Some(ledger) = self.ledger.filter(|_| paid) {
@@ -285,10 +315,9 @@ fn make(entry: &Entry, made: &mut BTreeMap<AbsPath, Identity>) -> Result<(), Lau
     Ok(())
 }
 
-/// The lock over what runs share, where the entry is about a repository.
-fn shared(state: &Place, entry: &Entry) -> io::Result<Option<File>> {
-    let shares = !entry.repositories.is_empty() || !entry.placeholders.is_empty();
-    shares.then(|| journal::lock(state)).transpose()
+/// Runs in one repository share its placeholders.
+fn about_repositories(entry: &Entry) -> bool {
+    !entry.repositories.is_empty() || !entry.placeholders.is_empty()
 }
 
 fn hold(entry: &Entry) -> BTreeMap<AbsPath, OwnedFd> {

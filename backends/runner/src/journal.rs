@@ -56,6 +56,22 @@ pub(crate) struct Entry {
     pub(crate) placeholders: Vec<Stand>,
     /// Files created empty.
     pub(crate) precreated: Vec<AbsPath>,
+    /// What the run's mounts stand on: whoever moves such a file away takes the mount with it.
+    #[serde(default)]
+    pub(crate) masks: Vec<Mask>,
+    /// Names that appeared while another run watched them, and that this run's mounts stand on: the last run that
+    /// knows of one moves it away.
+    #[serde(default)]
+    pub(crate) inherited: Vec<Name>,
+}
+
+/// What a mount stands on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Mask {
+    /// Where.
+    pub(crate) path: AbsPath,
+    /// Which file it was at launch, where another one in its place has to go.
+    pub(crate) identity: Option<Identity>,
 }
 
 /// A protected name that did not exist.

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use confine_core::AbsPath;
 use confine_core::policy::fs::{Entry, Kind};
-use confine_core::policy::{Access, Policy};
+use confine_core::policy::{Access, Policy, Source};
 use nix::errno::Errno;
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify, InotifyEvent, WatchDescriptor};
 use tokio::io::Interest;
@@ -23,6 +23,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::beneath::{Identity, Spot};
+use crate::journal::Mask;
 use crate::spawn;
 
 /// What takes a name away or gives it to another file.
@@ -67,16 +68,35 @@ struct Queue {
 /// The names whose replacement takes a mask away: carve-outs in write grants with the directories between, and masks
 /// of single files anywhere.
 pub(crate) fn masks(policy: &Policy) -> Vec<AbsPath> {
-    let entries = &policy.fs.entries;
-    let masked = entries.iter().filter(|(path, entry)| {
-        let carved = matches!(entry.access, Access::Hide | Access::Protect | Access::Read);
-        carved && (around(policy, path) == Some(Access::Write) || hides_a_file(policy, path, entry))
-    });
-    masked
+    let entries = policy.fs.entries.iter().filter(|(path, entry)| is_mask(policy, path, entry));
+    entries
         .flat_map(|(path, _)| path.ancestors().take_while(|above| *above == *path || between(policy, above)))
         .collect::<BTreeSet<_>>()
         .into_iter()
         .collect()
+}
+
+/// What the masks in write grants stand on, where the program could make something of its own once they are gone. Of
+/// what is protected, without git's own settings, which git on the host replaces in ordinary work, a replacement is not
+/// trusted after the run.
+pub(crate) fn stands(policy: &Policy) -> Vec<Mask> {
+    let is_carved =
+        |path: &AbsPath, entry: &Entry| is_carved(entry) && around(policy, path) == Some(Access::Write);
+    let carved = policy.fs.entries.iter().filter(|(path, entry)| is_carved(path, entry));
+    carved
+        .map(|(path, entry)| {
+            let is_compared = entry.access == Access::Protect && entry.source != Source::Git;
+            Mask { path: path.clone(), identity: if is_compared { standing(path) } else { None } }
+        })
+        .collect()
+}
+
+fn is_carved(entry: &Entry) -> bool {
+    matches!(entry.access, Access::Hide | Access::Protect | Access::Read)
+}
+
+fn is_mask(policy: &Policy, path: &AbsPath, entry: &Entry) -> bool {
+    is_carved(entry) && (around(policy, path) == Some(Access::Write) || hides_a_file(policy, path, entry))
 }
 
 /// A directory in a write grant that is not the grant itself, which the program cannot rename and the host may.
@@ -200,7 +220,8 @@ impl Queue {
     }
 }
 
-fn standing(path: &AbsPath) -> Option<Identity> {
+/// Which file is at a name, if one is.
+pub(crate) fn standing(path: &AbsPath) -> Option<Identity> {
     Spot::of(path).ok()?.stat().ok()?.as_ref().map(Identity::from)
 }
 

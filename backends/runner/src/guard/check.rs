@@ -13,10 +13,9 @@ use nix::sys::stat::SFlag;
 
 use super::Aftermath;
 use super::arrival::arrival;
-use super::todo;
-use super::{clones, gitlinks};
+use super::{clones, gitlinks, inheritance, todo};
 use crate::beneath::{self, Identity, Spot, directory, kind};
-use crate::journal::{Account, Link, Name, Repository, Stand, Tree};
+use crate::journal::{Account, Link, Mask, Name, Repository, Stand, Tree};
 use crate::placeholder::{self, Standing};
 use crate::places::Place;
 use crate::quarantine;
@@ -30,13 +29,20 @@ pub(super) struct Check<'a> {
     state: Option<&'a Place>,
     run: &'a str,
     held: &'a BTreeMap<AbsPath, OwnedFd>,
+    /// Runs that are alive.
+    others: &'a [Account],
     /// So far.
     pub(super) aftermath: Aftermath,
 }
 
 impl<'a> Check<'a> {
-    pub(super) fn new(state: Option<&'a Place>, run: &'a str, held: &'a BTreeMap<AbsPath, OwnedFd>) -> Self {
-        Self { state, run, held, aftermath: Aftermath::default() }
+    pub(super) fn new(
+        state: Option<&'a Place>,
+        run: &'a str,
+        held: &'a BTreeMap<AbsPath, OwnedFd>,
+        others: &'a [Account],
+    ) -> Self {
+        Self { state, run, held, others, aftermath: Aftermath::default() }
     }
 
     /// Protected names that did not exist: by the directory that was held open, wherever it is now, and by their path.
@@ -101,6 +107,27 @@ impl<'a> Check<'a> {
         }
     }
 
+    /// What took the place of a file that a mount stood on.
+    pub(super) fn masks(&mut self, masks: &[Mask]) {
+        for mask in masks.iter().filter(|mask| inheritance::is_replaced(mask)) {
+            let Ok(spot) = Spot::of(&mask.path) else { continue };
+            self.remove(&spot, &mask.path, Violation::MaskLost { path: mask.path.clone() });
+        }
+    }
+
+    /// Names that appeared during another run, which told of them: they go, unless that run, of `all` that owe
+    /// something, is still to look.
+    pub(super) fn inherited(&mut self, names: &[Name], all: &[Account]) {
+        for Name { path, .. } in names {
+            let Ok(spot) = Spot::of(path) else { continue };
+            let there = spot.stat().is_ok_and(|stat| stat.is_some());
+            let left = inheritance::is_watched(path, all) || inheritance::is_left(path, self.others);
+            if there && !left && !is_repository(path, &spot) {
+                self.remove(&spot, path, Violation::ProtectedAppeared { path: path.clone() });
+            }
+        }
+    }
+
     /// Precreated files that nothing was written to go; others stay as the program's result.
     pub(super) fn precreated(&mut self, paths: &[AbsPath], made: &BTreeMap<AbsPath, Identity>) {
         for path in paths {
@@ -115,14 +142,9 @@ impl<'a> Check<'a> {
 
     /// Placeholders go, the deepest first, unless another run stands on them; what took the place of one is moved
     /// away. A directory that was made to hold another placeholder stays if git put something in it.
-    pub(super) fn placeholders(
-        &mut self,
-        stands: &[Stand],
-        made: &BTreeMap<AbsPath, Identity>,
-        others: &[Account],
-    ) {
+    pub(super) fn placeholders(&mut self, stands: &[Stand], made: &BTreeMap<AbsPath, Identity>) {
         let used = |path: &AbsPath| {
-            let mut others = others.iter().flat_map(|account| &account.entry.placeholders);
+            let mut others = self.others.iter().flat_map(|account| &account.entry.placeholders);
             others.any(|one| one.path.is_within(path))
         };
         for Stand { path, placeholder } in stands.iter().rev().filter(|stand| !used(&stand.path)) {
@@ -142,9 +164,10 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Moves it away; if that fails the violation is still told. A name that is gone is a violation only for links.
+    /// Moves it away, unless another run has to; if that fails the violation is still told. A name that is gone is a
+    /// violation only for links.
     fn remove(&mut self, spot: &Spot, path: &AbsPath, violation: Violation) {
-        let there = spot.stat().is_ok_and(|stat| stat.is_some());
+        let there = spot.stat().is_ok_and(|stat| stat.is_some()) && !inheritance::is_left(path, self.others);
         let take = || match self.state {
             Some(state) => quarantine::take(state, spot, path, self.run).ok(),
             None => quarantine::set_aside(spot, path, self.run).ok(),

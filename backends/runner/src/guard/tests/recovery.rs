@@ -4,7 +4,7 @@ use super::*;
 use std::time::Duration;
 
 /// Leaves what a killed process leaves.
-fn kill(mut guard: Guard) {
+pub(super) fn kill(mut guard: Guard) {
     if let Some(Debts { ledger, .. }) = guard.debts.take() {
         drop(ledger);
     }

@@ -80,3 +80,68 @@ fn many_runs_at_once_leave_nothing() {
     assert!(left.is_empty(), "{left:?}");
     assert!(bench.journal().is_empty() && bench.records().is_empty());
 }
+
+/// A first run that watches `.envrc`, which appears, and a second one whose mount stands on it.
+fn planted(bench: &Bench) -> (Guard, Guard, AbsPath) {
+    let planted = bench.ws(".envrc");
+    let first = bench.begin(&bench.policy(""), "r1");
+    std::fs::write(&planted, "planted").unwrap();
+    let policy = bench.policy("");
+    assert!(policy.fs.entries.contains_key(&planted), "it takes the name for real");
+    (first, bench.begin(&policy, "r2"), planted)
+}
+
+#[test]
+fn what_another_run_stands_on_is_told_by_the_first_and_moved_by_the_last() {
+    let bench = Bench::new();
+    let (first, second, planted) = planted(&bench);
+    let third = bench.begin(&bench.policy(""), "r3");
+    let aftermath = first.finish();
+    assert_eq!(aftermath.violations, [Violation::ProtectedAppeared { path: planted.clone() }]);
+    assert!(aftermath.quarantined.is_empty() && exists(&planted));
+    assert!(second.finish().quarantined.is_empty() && exists(&planted), "the third stands on it");
+    assert_eq!(third.finish().quarantined.len(), 1);
+    assert!(!exists(&planted) && bench.journal().is_empty());
+}
+
+#[test]
+fn the_run_that_watched_a_name_moves_it_where_it_is_the_last() {
+    let bench = Bench::new();
+    let (first, second, planted) = planted(&bench);
+    let aftermath = second.finish();
+    assert!(aftermath.violations.is_empty() && aftermath.quarantined.is_empty() && exists(&planted));
+    assert_eq!(first.finish().quarantined.len(), 1);
+    assert!(!exists(&planted));
+}
+
+#[test]
+fn after_a_kill_of_either_the_name_goes() {
+    for (kills_first, kills_second) in [(true, false), (false, true), (true, true)] {
+        let bench = Bench::new();
+        let (first, second, planted) = planted(&bench);
+        for (guard, is_killed) in [(first, kills_first), (second, kills_second)] {
+            if is_killed {
+                super::recovery::kill(guard);
+            } else {
+                guard.finish();
+            }
+        }
+        recover(&bench.places);
+        assert!(!exists(&planted) && bench.journal().is_empty(), "{kills_first} {kills_second}");
+        assert_eq!(bench.records().len(), 1);
+    }
+}
+
+#[test]
+fn what_takes_the_place_of_a_file_under_a_mask_is_moved_away() {
+    let bench = Bench::new();
+    let protected = bench.ws(".envrc");
+    std::fs::write(&protected, "before").unwrap();
+    let guard = bench.begin(&bench.policy(""), "r1");
+    std::fs::rename(&protected, bench.ws("before")).unwrap();
+    std::fs::create_dir(&protected).unwrap();
+    let aftermath = guard.finish();
+    assert_eq!(aftermath.violations, [Violation::MaskLost { path: protected.clone() }]);
+    assert_eq!(aftermath.quarantined.len(), 1);
+    assert!(!exists(&protected) && bench.records().len() == 1);
+}
