@@ -27,25 +27,50 @@ pub(crate) fn check(bound: &[Bound], writable: &[OsString]) -> Result<(), Failur
     if let Some(unmounted) = bound.iter().find(|one| !points.contains(Path::new(&one.path))) {
         return Err(at(Path::new(&unmounted.path)));
     }
-    let planned = |mount: &&Mount| writable.iter().any(|path| mount.point.starts_with(path));
-    match mounts.iter().filter(|mount| mount.writable).find(|mount| !planned(mount)) {
-        Some(elsewhere) if !writable.is_empty() => Err(at(&elsewhere.point)),
+    let planned = |mount: &Mount| writable.iter().any(|path| mount.point.starts_with(path));
+    let elsewhere = |mount: &&Mount| mount.writable && !planned(mount) && mount.is_in_view(&mounts, None);
+    match mounts.iter().find(elsewhere) {
+        Some(mount) if !writable.is_empty() => Err(at(&mount.point)),
         _ => Ok(()),
     }
 }
 
 struct Mount {
+    id: u64,
+    parent: u64,
     point: PathBuf,
     writable: bool,
 }
 
+impl Mount {
+    /// Whether a path can lead into it, or into `below`, which is mounted on it: no other mount covers it, or what it is
+    /// mounted on. bwrap cannot make read-only what another mount covers, and nobody can write it.
+    fn is_in_view(&self, mounts: &[Self], below: Option<u64>) -> bool {
+        let covers = |other: &Self| {
+            let on_top = other.parent == self.id && other.point == self.point;
+            let above = other.parent == self.parent
+                && other.point != self.point
+                && self.point.starts_with(&other.point);
+            other.id != self.id && Some(other.id) != below && (on_top || above)
+        };
+        let parent = || mounts.iter().find(|other| other.id == self.parent && other.id != self.id);
+        !mounts.iter().any(covers) && parent().is_none_or(|parent| parent.is_in_view(mounts, Some(self.id)))
+    }
+}
+
 fn parse(table: &[u8]) -> impl Iterator<Item = Mount> + '_ {
     table.split(|byte| *byte == b'\n').filter_map(|line| {
-        let mut fields = line.split(|byte| *byte == b' ').skip(4);
+        let mut fields = line.split(|byte| *byte == b' ');
+        let (id, parent) = (number(fields.next()?)?, number(fields.next()?)?);
+        let mut fields = fields.skip(2);
         let point = PathBuf::from(unescape(fields.next()?));
         let writable = fields.next()?.split(|byte| *byte == b',').any(|option| option == b"rw");
-        Some(Mount { point, writable })
+        Some(Mount { id, parent, point, writable })
     })
+}
+
+fn number(field: &[u8]) -> Option<u64> {
+    OsStr::from_bytes(field).to_str()?.parse().ok()
 }
 
 /// The kernel writes space, tab, newline and backslash as three octal digits after a backslash.
@@ -84,6 +109,16 @@ mod tests {
         assert!(check(&[], &["/nowhere".into()]).is_err());
         assert!(check(&[], &["/".into()]).is_ok());
         assert!(check(&[], &[]).is_ok());
+    }
+
+    #[test]
+    fn what_another_mount_covers_is_out_of_view() {
+        let table = b"1 0 0:1 / / ro - x y rw\n2 1 0:1 / /dev ro - x y rw\n3 2 0:1 / /dev/shm rw - x y rw\n\
+            4 3 0:1 / /dev/shm ro - x y rw\n5 2 0:1 / /dev rw - x y rw\n6 5 0:1 / /dev/shm rw - x y rw\n\
+            7 1 0:1 / /a rw - x y rw\n8 1 0:1 / /a/b/c rw - x y rw\n9 7 0:1 / /a/b rw - x y rw\n";
+        let mounts: Vec<Mount> = parse(table).collect();
+        let in_view = mounts.iter().filter(|mount| mount.is_in_view(&mounts, None)).map(|mount| mount.id);
+        assert_eq!(in_view.collect::<Vec<_>>(), [1, 5, 6, 7, 9]);
     }
 
     proptest::proptest! {

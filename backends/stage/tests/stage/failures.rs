@@ -234,16 +234,14 @@ fn mounts_that_are_not_those_of_the_plan() {
     };
     let bound = ["--bound", device.as_str(), inode.as_str(), n.as_str()];
     let checks = [&bound[..], &["--writable", "/dev", "--writable", "/proc", "--writable", &n]].concat();
-    let good = ["--remount-ro", "/", "--bind", &n, &n];
-    assert_eq!(run(&good, &checks), Some(0));
-    assert_eq!(run(&["--remount-ro", "/"], &checks), Some(125), "not mounted");
-    assert_eq!(
-        run(&["--remount-ro", "/", "--bind", &elsewhere, &n], &checks),
-        Some(125),
-        "another directory"
-    );
-    let more = [&good[..], &["--bind", &elsewhere, &elsewhere]].concat();
-    assert_eq!(run(&more, &checks), Some(125), "writable elsewhere");
+    let with = |more: &[&str]| {
+        let base = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"];
+        run(&[&base[..], more].concat(), &checks)
+    };
+    assert_eq!(with(&["--bind", &n, &n]), Some(0));
+    assert_eq!(with(&[]), Some(125), "not mounted");
+    assert_eq!(with(&["--bind", &elsewhere, &n]), Some(125), "another directory");
+    assert_eq!(with(&["--bind", &n, &n, "--bind", &elsewhere, &elsewhere]), Some(125), "writable elsewhere");
 }
 
 #[test]
