@@ -106,6 +106,29 @@ fn what_a_killed_run_planted_is_found_by_the_next_command() {
     assert_eq!(text(&scene.call(&["policy", "show"]).stderr), "", "once");
 }
 
+#[test]
+fn two_runs_in_one_workspace_plant_no_protected_name_that_stays() {
+    if !needs_a_sandbox("two_runs_in_one_workspace_plant_no_protected_name_that_stays") {
+        return;
+    }
+    const PLANT: &str = "for i in $(seq 40); do mkdir .vscode && echo evil > .vscode/tasks.json && exit 3; \
+        sleep 0.02; done; exit 0";
+    for made in ["echo x > .vscode", "mkdir .vscode"] {
+        let scene = Scene::new();
+        let planted = scene.workspace().join(".vscode");
+        let first = format!("{made}; until [ -e second ]; do sleep 0.02; done; sleep 0.1");
+        let mut first = scene.command(&["run", "--", "sh", "-c", &first]).spawn().unwrap();
+        until(|| is_there(&planted));
+        let second = format!("touch second; {PLANT}");
+        let output = scene.call(&["run", "--", "sh", "-c", &second]);
+        assert_eq!(first.wait().unwrap().code(), Some(0));
+        assert_eq!(output.status.code(), Some(0), "{made}: {}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("was moved to"), "{made}: {}", text(&output.stderr));
+        assert!(!is_there(&planted), "{made}");
+        assert_eq!(scene.quarantined().len(), 1, "{made}");
+    }
+}
+
 fn until(condition: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(10);
     while !condition() {
