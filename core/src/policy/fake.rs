@@ -179,6 +179,9 @@ impl View for Fake {
         if !matches!(node, Node::Directory) {
             return Err(ErrorKind::NotADirectory.into());
         }
+        if self.closed.contains(path) {
+            return Err(ErrorKind::PermissionDenied.into());
+        }
         let below = self.nodes.range(place.clone()..).map(|(known, _)| known);
         let below = below.take_while(|known| known.starts_with(&place));
         let inside = below.filter(|known| known.parent() == Some(&place));

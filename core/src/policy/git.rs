@@ -68,6 +68,7 @@ pub(super) fn list(assembly: &mut Assembly<'_>) -> Result<(), ResolveError> {
         if !trees.complete {
             overflow(assembly, &root, scan::ENTRIES)?;
         }
+        close(assembly, &trees.closed);
         let mut seen: BTreeSet<AbsPath> = trees.found.iter().cloned().collect();
         let mut waiting = VecDeque::from(trees.found);
         while let Some(tree) = waiting.pop_front() {
@@ -94,6 +95,15 @@ fn visit(assembly: &mut Assembly<'_>, root: &AbsPath, tree: &AbsPath) -> Result<
         overflow(assembly, &place, DIRECTORIES)?;
     }
     Ok(below)
+}
+
+/// What cannot be looked into is protected as a whole: it may hold a repository, and stays as it is.
+fn close(assembly: &mut Assembly<'_>, closed: &[AbsPath]) {
+    for directory in closed {
+        if assembly.settings.git != Git::Open && assembly.draft.access_at(directory) == Access::Write {
+            protect(assembly, directory, Source::Git, Layer::Git);
+        }
+    }
 }
 
 /// With `git = "open"` nothing of git is protected anyway.
@@ -219,7 +229,16 @@ impl Rules<'_, '_> {
         if !self.assembly.host.is_directory(&place) {
             return Vec::new();
         }
-        let mut names = self.assembly.host.view.list(&place).unwrap_or_default();
+        let view = self.assembly.host.view;
+        let mut names = match view.list(&place) {
+            Ok(names) => names,
+            Err(error) => {
+                if scan::is_closed(view, &place, &error) {
+                    self.protect(&place);
+                }
+                return Vec::new();
+            }
+        };
         names.sort_unstable();
         if names.len() > self.left {
             names.truncate(self.left);

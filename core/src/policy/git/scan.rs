@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
+use std::io;
 
 use crate::AbsPath;
 use crate::policy::View;
@@ -21,11 +22,19 @@ pub(super) struct Trees {
     pub(super) found: Vec<AbsPath>,
     /// Whether everything within the depth was looked at.
     pub(super) complete: bool,
+    /// Directories of the caller's own that may not be listed: the program could open them again.
+    pub(super) closed: Vec<AbsPath>,
+}
+
+/// Whether a directory that cannot be listed is the caller's own.
+pub(super) fn is_closed(view: &dyn View, directory: &AbsPath, error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::PermissionDenied
+        && view.stat(directory).is_ok_and(|stat| stat.uid == view.uid())
 }
 
 /// Directories at or below `root` that hold a `.git`, by breadth. Links are not followed.
 pub(super) fn trees(root: &AbsPath, view: &dyn View) -> Trees {
-    let mut trees = Trees { found: Vec::new(), complete: true };
+    let mut trees = Trees { found: Vec::new(), complete: true, closed: Vec::new() };
     let mut queue = VecDeque::from([(root.clone(), None, 0)]);
     let mut left = ENTRIES;
     while let Some((here, file, depth)) = queue.pop_front() {
@@ -37,7 +46,15 @@ pub(super) fn trees(root: &AbsPath, view: &dyn View) -> Trees {
             continue;
         }
         // Where the type is unknown, listing fails as fast as looking would tell, and follows no link.
-        let Ok(mut entries) = view.list_types(&here) else { continue };
+        let mut entries = match view.list_types(&here) {
+            Ok(entries) => entries,
+            Err(error) => {
+                if is_closed(view, &here, &error) {
+                    trees.closed.push(here);
+                }
+                continue;
+            }
+        };
         if entries.iter().any(|(name, _)| name == ".git") {
             trees.found.push(here.clone());
         }

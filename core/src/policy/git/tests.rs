@@ -150,6 +150,17 @@ fn case_c04_modules_worktrees_and_pointer_files_are_protected() {
 }
 
 #[test]
+fn a_directory_that_cannot_be_looked_into_is_protected_as_a_whole() {
+    let mut fake = host();
+    fake.repository(WS).git_directory("/home/u/ws/.git/modules/sub").repository("/home/u/ws/closed/repo");
+    fake.closed = ["/home/u/ws/.git/modules", "/home/u/ws/closed"].map(abs).into();
+    let policy = workspace_write().on(&fake).unwrap();
+    assert_eq!(policy.at("/home/u/ws/.git/modules"), Protect);
+    assert_eq!(policy.at("/home/u/ws/closed"), Protect);
+    assert_eq!(policy.at("/home/u/ws/other"), Write);
+}
+
+#[test]
 fn settings_below_modules_are_protected_before_there_is_a_head() {
     let mut fake = host();
     fake.repository(WS).git_directory("/home/u/ws/.git/modules/group/hooks");
