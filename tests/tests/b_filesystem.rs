@@ -444,7 +444,7 @@ fn case_b20_home_and_root_are_no_workspace_unless_named() {
         assert!(is_there(&home.join("x")));
         if scene.backend == Backend::Bwrap {
             let run = named().with_report().shell("cat .ssh/id_ed25519; echo evil > .ssh/id_ed25519");
-            let run = run.fails().reports("/missing/0", Value::Null);
+            let run = run.fails();
             assert_eq!(run.stdout, "");
             assert_eq!(content(&home.join(".ssh/id_ed25519")).as_deref(), Some("s3cret"));
         }
