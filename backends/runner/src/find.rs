@@ -51,7 +51,7 @@ impl Find {
     pub fn bwrap(&self) -> Result<Tool, Unusable> {
         let candidates = std::env::split_paths(&self.path).filter(|entry| entry.is_absolute());
         first(candidates.map(|entry| entry.join(BWRAP))).unwrap_or_else(|| {
-            Err(Unusable::new("bubblewrap is not installed", "apt-get install bubblewrap"))
+            Err(Unusable::new("there is no `bwrap` on PATH", "apt-get install bubblewrap"))
         })
     }
 

@@ -50,13 +50,13 @@ fn the_first_trustworthy_bwrap_on_the_path_is_taken() {
 #[test]
 fn without_bwrap_the_remedy_is_to_install_it() {
     let refused = Bench::new().find(&["nowhere"]).bwrap().unwrap_err();
-    assert_eq!(refused, Unusable::new("bubblewrap is not installed", "apt-get install bubblewrap"));
+    assert_eq!(refused, Unusable::new("there is no `bwrap` on PATH", "apt-get install bubblewrap"));
 }
 
 #[test]
 fn relative_path_entries_are_skipped() {
     let find = Find { path: ".:bin::".into(), ..Find::default() };
-    assert_eq!(reason(find.bwrap()), "bubblewrap is not installed");
+    assert_eq!(reason(find.bwrap()), "there is no `bwrap` on PATH");
 }
 
 #[test]
