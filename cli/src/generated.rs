@@ -11,6 +11,7 @@ use confine_core::policy::file::schema as schema_of_policies;
 use crate::answer;
 use crate::arguments::{Arguments, EXIT_CODES};
 use crate::fault::{self, Answer};
+use crate::version::VERSION;
 
 /// Prints the completions of `shell`.
 pub(crate) fn completions(shell: Shell) -> Answer {
@@ -39,7 +40,7 @@ fn page() -> io::Result<Vec<u8>> {
     let mut command = Arguments::command().disable_help_flag(true);
     command.build();
     let mut page = Vec::new();
-    let man = Man::new(command.clone());
+    let man = Man::new(command.clone()).source(format!("confine {VERSION}")).manual("User Commands");
     man.render_title(&mut page)?;
     man.render_name_section(&mut page)?;
     page.extend_from_slice(b".SH SYNOPSIS\n");

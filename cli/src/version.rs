@@ -1,5 +1,6 @@
 //! `confine --version`.
 
+use confine_runner::{guard, quarantine};
 use serde::Serialize;
 
 use crate::answer;
@@ -8,16 +9,25 @@ use crate::fault::Answer;
 /// The version of confine.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The version of every JSON format, by its own name.
+/// The version of every JSON format that is read again later or by others, by its own name.
 #[derive(Serialize)]
 struct Formats {
     policy: u32,
     report: u32,
     plan: u32,
     probe: u32,
+    quarantine: u32,
+    journal: u32,
 }
 
-const FORMATS: Formats = Formats { policy: 1, report: 1, plan: 1, probe: 1 };
+const FORMATS: Formats = Formats {
+    policy: 1,
+    report: 1,
+    plan: 1,
+    probe: 1,
+    quarantine: quarantine::VERSION,
+    journal: guard::ENTRY_VERSION,
+};
 
 #[derive(Serialize)]
 struct Version {

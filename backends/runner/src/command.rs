@@ -140,7 +140,10 @@ impl Command {
 
     fn confined_by(&self, policy: &Policy) -> Result<ConfinedArgv, SpawnError> {
         let argv = Argv::new(self.words.iter().cloned(), self.start_directory()?)
-            .map_err(|error| LaunchFault::new(LaunchStage::Usage, format!("run: {error}")))?;
+            .map_err(|error| {
+                LaunchFault::new(LaunchStage::Usage, format!("run: {error}"))
+                    .help("name the program to run: a path, or a name to be found on PATH")
+            })?;
         let confined = self.chosen(&argv, policy)?;
         let wrapper = confined.launch.wrapper.as_ref().map(|wrapper| &wrapper.program);
         for program in wrapper.into_iter().chain([&confined.launch.stage]) {

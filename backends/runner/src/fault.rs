@@ -88,6 +88,7 @@ fn remedy(which: Step, errno: i32) -> Option<&'static str> {
             Some("this is inside 16 Landlock domains already, and the kernel takes no more: nest less deeply")
         }
         (Step::Landlock | Step::Verify, libc::ENOENT | libc::ESTALE) => Some(RACE),
+        (Step::Stdio, 0) => Some("redirect it from or to a file, a pipe, a terminal or `/dev/null`"),
         _ => None,
     }
 }

@@ -35,6 +35,7 @@ use crate::watch;
 
 use fault::Unkept;
 
+pub use crate::journal::VERSION as ENTRY_VERSION;
 pub use crate::watch::MaskWatch;
 
 /// How long a tree may live on after its runner was killed (at most 24 ms were measured): the checks come after it.

@@ -24,7 +24,7 @@ use crate::beneath::Identity;
 use crate::places::{Place, PlaceError};
 
 /// The format of an entry. Entries of another format are left to the confine that wrote them.
-const VERSION: u32 = 1;
+pub const VERSION: u32 = 1;
 const RUNS: &str = "runs";
 const SUFFIX: &str = ".jsonl";
 /// Guards what more than one run looks at: who uses a placeholder.

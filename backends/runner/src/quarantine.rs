@@ -29,14 +29,15 @@ const RECORD: &str = "record.json";
 const IN_PLACE: &str = ".confine-quarantine-";
 /// How many names are tried where the program has taken one.
 const ATTEMPTS: u32 = 16;
-const VERSION: u32 = 1;
+/// The format of a [`Record`].
+pub const VERSION: u32 = 1;
 /// A name takes 255 bytes (limits.h); what is before it takes less than half.
 const NAME: usize = 100;
 
 /// One thing that was moved away.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// Format version: 1.
+    /// Format version: [`VERSION`].
     pub version: u32,
     /// For [`restore`].
     pub id: String,

@@ -57,13 +57,13 @@ pub(crate) struct PolicyOptions {
     #[arg(long = "env", value_name = "NAME[=VALUE]", value_parser = OsStringValueParser::new().try_map(Variable::parse))]
     pub(crate) variables: Vec<Variable>,
     /// Wall-clock limit: `30s`, `10min`, `1h`; a bare number is seconds.
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
     pub(crate) timeout: Option<Span>,
     /// Resident memory of all processes together: `512MiB`, `2GiB`; a bare number is bytes.
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
     pub(crate) memory: Option<Size>,
     /// Processes and threads.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) processes: Option<u64>,
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "auto|ID", default_value = "auto")]
     pub(crate) backend: String,
     /// What is kept of each captured stream, half from its head and half from its tail.
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
     pub(crate) max_output: Option<Size>,
     /// Give the program a pseudo-terminal of its own.
     #[arg(long)]

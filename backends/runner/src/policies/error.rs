@@ -79,7 +79,11 @@ impl PoliciesError {
                 "use `read-only`, `workspace-write`, or a file: a word with `/`, `.toml` or `.json`"
                     .to_owned(),
             ),
-            Self::Unreadable { .. } | Self::TooLarge { .. } => None,
+            Self::Unreadable { .. } => Some(
+                "name a file that exists and that you may read, or a built-in policy: `read-only`, `workspace-write`"
+                    .to_owned(),
+            ),
+            Self::TooLarge { .. } => Some("name a policy file".to_owned()),
             Self::Special(_) => Some("put the policy itself there, not a link to it".to_owned()),
             Self::NotText { .. } => Some("save it as UTF-8".to_owned()),
             Self::Parse { source, .. } => source.help.clone(),
