@@ -21,6 +21,9 @@ use crate::standing::Launch;
 use crate::stream::Wishes;
 use crate::summary::Heading;
 
+/// What helps where there is no word, or no usable one, to run.
+const NAME: &str = "name the program to run: a path, or a name to be found on PATH";
+
 /// One command, until it is spawned.
 pub struct Command {
     shared: Arc<Shared>,
@@ -140,10 +143,7 @@ impl Command {
 
     fn confined_by(&self, policy: &Policy) -> Result<ConfinedArgv, SpawnError> {
         let argv = Argv::new(self.words.iter().cloned(), self.start_directory()?)
-            .map_err(|error| {
-                LaunchFault::new(LaunchStage::Usage, format!("run: {error}"))
-                    .help("name the program to run: a path, or a name to be found on PATH")
-            })?;
+            .map_err(|error| LaunchFault::new(LaunchStage::Usage, format!("run: {error}")).help(NAME))?;
         let confined = self.chosen(&argv, policy)?;
         let wrapper = confined.launch.wrapper.as_ref().map(|wrapper| &wrapper.program);
         for program in wrapper.into_iter().chain([&confined.launch.stage]) {
