@@ -17,6 +17,8 @@ use nix::sys::signal::Signal;
 const ROUNDS: u32 = 300;
 /// The latest kill is at least this long after the start.
 const SPREAD: Duration = Duration::from_millis(20);
+/// A start after a killed run waits that long for its tree, before anything of its own begins.
+const RECOVERY: Duration = Duration::from_millis(60);
 /// A sandbox whose runner is dead ends by itself, on a busy host not at once.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -101,7 +103,7 @@ fn killed_runs_leave_nothing(user: User, backend: Backend) {
     private_tmp();
     let scene = Scene::new(user, backend);
     scene.repository(&scene.workspace());
-    let latest = SPREAD.max(launch(&scene) * 2);
+    let latest = SPREAD.max(launch(&scene) * 2 + RECOVERY);
     scene.confine().run(["true"]).exits(0);
     let before = (everything(&scene.workspace()), everything(&scene.home()), everything(Path::new("/tmp")));
 
