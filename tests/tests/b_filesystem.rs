@@ -8,7 +8,6 @@ use std::time::Duration;
 use confine_tests::world::{assert_gone, content, is_there, living, marker, names, within};
 use confine_tests::{Backend, Scene, Temporary, User, each, needs};
 use nix::sys::signal::Signal;
-use serde_json::Value;
 
 const EVERYBODY: &[User] = User::ALL;
 const MORTALS: &[User] = &[User::Nobody, User::Ordinary];
