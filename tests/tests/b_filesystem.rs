@@ -439,9 +439,13 @@ fn case_b20_home_and_root_are_no_workspace_unless_named() {
             assert!(!is_there(&place.join("x")), "{run}");
         }
         let named = || scene.confine().in_directory(&home).options(["--workspace".into(), home.clone()]);
-        named().run(["touch", "x"]).exits(0);
-        assert!(is_there(&home.join("x")));
-        if scene.backend == Backend::Bwrap {
+        if scene.backend == Backend::Landlock {
+            // confine's own state lies in it, and Landlock cannot take that away again.
+            named().run(["touch", "x"]).exits(125).says("confine's own");
+            assert!(!is_there(&home.join("x")));
+        } else {
+            named().run(["touch", "x"]).exits(0);
+            assert!(is_there(&home.join("x")));
             let run = named().with_report().shell("cat .ssh/id_ed25519; echo evil > .ssh/id_ed25519");
             let run = run.fails();
             assert_eq!(run.stdout, "");
