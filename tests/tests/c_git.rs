@@ -140,3 +140,27 @@ fn case_c04_settings_of_submodules_are_protected_too() {
         assert_eq!(commits(scene, &workspace.join("sub")), 2);
     });
 }
+
+#[test]
+fn case_c04_a_closed_directory_of_submodules_cannot_be_opened_again() {
+    needs!(root, bwrap, git);
+    // Root may list any directory of its own.
+    each(&[User::Nobody, User::Ordinary], BWRAP, |scene| {
+        scene.repository(&scene.workspace());
+        let modules = scene.workspace().join(".git/modules");
+        let config = scene.write(&modules.join("sub/config"), "[core]\n");
+        for path in [modules.clone(), modules.join("sub")] {
+            scene.own(&path);
+        }
+        let attack = "chmod 755 .git/modules && echo evil >> .git/modules/sub/config";
+        let close = || scene.control(["chmod", "0", modules.to_str().unwrap()]).exits(0);
+        close();
+        scene.confine().shell(attack).fails();
+        assert_eq!(content(&config).as_deref(), Some("[core]\n"));
+        scene.confine().option("--git", "open").shell(attack).exits(0);
+        assert_eq!(content(&config).as_deref(), Some("[core]\nevil\n"));
+        close();
+        scene.control(["sh", "-c", attack]).exits(0);
+        assert_eq!(content(&config).as_deref(), Some("[core]\nevil\nevil\n"));
+    });
+}

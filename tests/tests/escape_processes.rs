@@ -84,6 +84,42 @@ fn a_process_outside_cannot_be_signalled() {
     });
 }
 
+/// Sets the limit on open files of the process that the first word names; 0 is the caller itself.
+const SET_LIMIT: &str =
+    "import resource, sys; resource.prlimit(int(sys.argv[1]), resource.RLIMIT_NOFILE, (77, 77))";
+
+/// The line on open files, in which the number is 77 once it was set.
+fn limit(pid: &str) -> String {
+    let limits = content(&Path::new("/proc").join(pid).join("limits")).expect("it lives");
+    limits.lines().find(|line| line.starts_with("Max open files")).expect("a line a limit").to_owned()
+}
+
+#[test]
+fn the_limits_of_a_process_outside_cannot_be_set() {
+    needs!(root, bwrap, landlock = 3, cc, python3);
+    each(User::ALL, Backend::ALL, |scene| {
+        let victim = Victim::start(scene, &compile("victim", scene.base()));
+        scene.confine().run(["python3", "-c", SET_LIMIT, &victim.pid]).fails();
+        assert!(!limit(&victim.pid).contains(" 77 "), "inside");
+        scene.confine().run(["python3", "-c", SET_LIMIT, "0"]).exits(0);
+        scene.control(["python3", "-c", SET_LIMIT, &victim.pid]).exits(0);
+        assert!(limit(&victim.pid).contains(" 77 "), "outside");
+    });
+}
+
+#[test]
+fn the_limits_of_the_stage_cannot_be_set() {
+    needs!(root, bwrap, landlock = 3, python3);
+    each(User::ALL, Backend::ALL, |scene| {
+        let attack =
+            format!("python3 -c '{SET_LIMIT}' $PPID; grep -c '^Max open files  *77 ' /proc/$PPID/limits");
+        let inside = scene.confine().shell(&attack).fails();
+        assert_eq!(inside.stdout, "0\n", "{inside}");
+        let outside = scene.control(["sh", "-c", &format!("sh -c \"{}\"; :", attack.replace('$', "\\$"))]);
+        assert_eq!(outside.stdout, "1\n", "{outside}");
+    });
+}
+
 #[test]
 fn a_process_outside_cannot_be_seen() {
     needs!(root, bwrap, cc);
