@@ -1,8 +1,14 @@
 //! What the sandbox refused, as far as evidence goes. Classification fills it; records alone are proof.
+//!
+//! [`dialect`] reads what programs print about a refusal; it is evidence for classification, never a verdict.
+
+pub mod dialect;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AbsPath, Effect, Layer};
+use crate::{AbsPath, Effect, Layer, Text};
+
+pub use dialect::{Attempt, Dialect, DialectError, DialectId, Object, Sighting, Stream};
 
 /// How sure a denial is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -26,8 +32,41 @@ pub enum Target {
     Write(AbsPath),
     /// A file to be created.
     Precreate(AbsPath),
+    /// A connection: `HOST:PORT`, or `HOST` where the port is unknown.
+    Connect(String),
+    /// A pathname socket.
+    Socket(AbsPath),
+    /// A device.
+    Device(AbsPath),
+    /// An operation of git, by the value of `--git` that would let it pass.
+    Git(String),
+    /// A process, by its number as the program saw it.
+    Process(i32),
     /// A system call, by name.
     Syscall(String),
+}
+
+/// Where a denial shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// The program's standard error.
+    Stderr,
+    /// Its standard output.
+    Stdout,
+    /// A record of the stage, the kernel or the broker.
+    Record,
+}
+
+/// What a denial was concluded from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Where it shows.
+    pub source: Source,
+    /// The line that tells, at most [`dialect::LINE_BOUND`] bytes of it; `None` for a record.
+    pub line: Option<Text>,
+    /// The name of the error number (`EROFS`), where it is known.
+    pub errno: Option<String>,
 }
 
 /// One refusal.
@@ -41,6 +80,8 @@ pub struct Denial {
     pub layer: Option<Layer>,
     /// How sure.
     pub certainty: Certainty,
+    /// From what.
+    pub evidence: Evidence,
     /// The smallest grant that would let it pass; `None` where none would.
     pub grant: Option<Target>,
 }

@@ -1,0 +1,199 @@
+//! How refusals are worded: data, one table for each backend, and the engine that reads output with it.
+//!
+//! A dialect yields sightings: lines that a refusal may have caused, with what they are about. Whether the policy
+//! blocks that target, and whether it would have worked outside, is for classification to say; text alone is never
+//! more than a reason to look.
+
+use std::ffi::OsString;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{BackendId, Effect, Layer, Text};
+
+/// A line in a [`Sighting`] or in evidence holds at most so many bytes.
+pub const LINE_BOUND: usize = 512;
+/// One output yields at most so many sightings.
+pub const SIGHTING_BOUND: usize = 64;
+
+/// The name of a dialect: that of its backend (`bwrap`, `landlock`, `seatbelt`, `windows`, …).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct DialectId(String);
+
+impl DialectId {
+    /// From its name.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self(name.into())
+    }
+
+    /// Its name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&BackendId> for DialectId {
+    fn from(backend: &BackendId) -> Self {
+        Self(backend.as_str().to_owned())
+    }
+}
+
+impl fmt::Display for DialectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// Which output of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// What a program tried, as far as its words tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Attempt {
+    /// To open something: the words do not say whether to read, to write or to execute. The policy tells.
+    Open,
+    /// To read a file or list a directory.
+    Read,
+    /// To write an existing file, or to empty it.
+    Write,
+    /// To create a file, a node or a symbolic link, or to open one for writing that may be there.
+    Create,
+    /// To make a directory.
+    MakeDirectory,
+    /// To remove a file or a directory.
+    Remove,
+    /// To rename.
+    Rename,
+    /// To make a hard link.
+    Link,
+    /// To change mode, owner, times or extended attributes.
+    Metadata,
+    /// To execute.
+    Execute,
+    /// To connect.
+    Connect,
+    /// To look a name up.
+    Resolve,
+    /// To bind or listen.
+    Bind,
+    /// To send without a connection.
+    Send,
+    /// To signal a process.
+    Signal,
+    /// To trace a process, or to read its memory or what the system tells of it.
+    Trace,
+    /// To mount, unmount or change the root.
+    Mount,
+    /// To make or enter a namespace.
+    Namespace,
+    /// To open or make a device.
+    Device,
+    /// Another system call.
+    Call,
+}
+
+/// What it was tried on, as printed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Object {
+    /// A path as printed: it may be relative to a directory that the program has changed to.
+    Path(OsString),
+    /// A host, with `:PORT` where the port is printed.
+    Host(String),
+    /// A process, by its number.
+    Process(i32),
+    /// A system call or a key of the kernel, by name.
+    Call(String),
+    /// Nothing that is printed.
+    Nothing,
+}
+
+/// One line that a refusal may have caused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sighting {
+    /// The effect that would have been refused. Under [`Attempt::Open`] it is a guess that the policy decides.
+    pub effect: Effect,
+    /// Layers of this backend that answer so, the likeliest first. Never empty.
+    pub layers: Vec<Layer>,
+    /// What was tried.
+    pub attempt: Attempt,
+    /// On what.
+    pub object: Object,
+    /// The name of the error number (`EROFS`), where the words tell.
+    pub errno: Option<&'static str>,
+    /// The tool whose words these are; `any` for words that many share.
+    pub tool: String,
+    /// Where it was printed.
+    pub stream: Stream,
+    /// The line, at most [`LINE_BOUND`] bytes of it.
+    pub line: Text,
+}
+
+/// Why a text is no dialect.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DialectError {
+    /// It is not TOML of the right shape.
+    #[error("line {line}: `{key}`: {reason}")]
+    Malformed {
+        /// Counted from 1.
+        line: usize,
+        /// The key or table, as far as known.
+        key: String,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+/// A backend's wording of refusals, and that of the tools that run in it.
+#[derive(Clone, Debug)]
+pub struct Dialect {
+    id: DialectId,
+}
+
+impl Dialect {
+    /// Reads a dialect.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its line, key and reason.
+    pub fn parse(text: &str) -> Result<Self, DialectError> {
+        let file: File = toml::from_str(text).map_err(|error| DialectError::Malformed {
+            line: 1,
+            key: String::new(),
+            reason: error.message().to_owned(),
+        })?;
+        Ok(Self { id: file.id })
+    }
+
+    /// The dialect of one of our own backends; `None` for any other name.
+    pub fn builtin(_id: &DialectId) -> Option<&'static Self> {
+        None
+    }
+
+    /// Its name.
+    pub fn id(&self) -> &DialectId {
+        &self.id
+    }
+
+    /// The lines of `output` that a refusal may have caused, in order, at most [`SIGHTING_BOUND`]. Linear in its size.
+    pub fn read(&self, _stream: Stream, _output: &[u8]) -> Vec<Sighting> {
+        Vec::new()
+    }
+
+    /// The line of `stderr` that says that the launcher itself failed, as far as text can tell; the program never ran.
+    pub fn launcher_failure<'a>(&self, _exit: u8, _stderr: &'a [u8]) -> Option<&'a [u8]> {
+        None
+    }
+}
+
+#[derive(Deserialize)]
+struct File {
+    id: DialectId,
+}
