@@ -125,8 +125,10 @@ pub struct Sighting {
     pub layers: Vec<Layer>,
     /// What was tried.
     pub attempt: Attempt,
-    /// On what.
+    /// On what; of a rename or a link, the new name.
     pub object: Object,
+    /// Of a rename or a link, the old name as printed: the policy tells which of the two it is about.
+    pub from: Option<OsString>,
     /// The name of the error number (`EROFS`), where the words tell.
     pub errno: Option<&'static str>,
     /// The tool whose words these are; `any` for words that many share.
@@ -183,7 +185,12 @@ impl Dialect {
     }
 
     /// The lines of `output` that a refusal may have caused, in order, at most [`SIGHTING_BOUND`]. Linear in its size.
-    pub fn read(&self, _stream: Stream, _output: &[u8]) -> Vec<Sighting> {
+    pub fn read(&self, stream: Stream, output: &[u8]) -> Vec<Sighting> {
+        self.read_beside(stream, output, &[])
+    }
+
+    /// As [`Dialect::read`]; where a line does not say what was tried, words of `context` (the command, as bytes) may.
+    pub fn read_beside(&self, _stream: Stream, _output: &[u8], _context: &[u8]) -> Vec<Sighting> {
         Vec::new()
     }
 
