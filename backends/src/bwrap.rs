@@ -8,7 +8,7 @@ mod table;
 
 use std::collections::BTreeMap;
 
-use confine_core::backend::{RunnerFailure, Wrapper};
+use confine_core::backend::{Handover, RunnerFailure, Wrapper};
 use confine_core::policy::{NetPlan, Policy};
 use confine_core::probe::Unusable;
 use confine_core::{
@@ -93,7 +93,12 @@ impl Backend for Bwrap {
 }
 
 fn wrapper(program: AbsPath, policy: &Policy, lowered: &Lowered) -> Wrapper {
-    Wrapper { program, options: options::options(policy, lowered), alone: vec!["--die-with-parent".into()] }
+    Wrapper {
+        program,
+        options: options::options(policy, lowered),
+        handover: Handover::Descriptor,
+        alone: vec!["--die-with-parent".into()],
+    }
 }
 
 /// For this policy: without a network namespace only Landlock governs abstract sockets, and placeholders stand where

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::time::Duration;
 
-use confine_core::backend::{PlanDigest, RunnerFailure};
+use confine_core::backend::{Payload, PlanDigest, RunnerFailure};
 use confine_core::policy::fs::MissingProtected;
 use confine_core::policy::{EnvPlan, Policy};
 use confine_core::probe::Unusable;
@@ -38,6 +38,7 @@ impl Settled {
         ConfinedArgv {
             env: environment(policy, &self.backend),
             backend: self.backend,
+            payload: Payload::Stage,
             policy: policy.id.clone(),
             plan: digest(&self.launch),
             layers: layers(policy, probe, self.layers),

@@ -142,13 +142,36 @@ fn effects(gaps: &[Gap], missing: &[Loss]) -> String {
 #[serde(transparent)]
 pub struct PlanDigest(pub String);
 
+/// How a wrapper gets its options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handover {
+    /// From a descriptor, where a runner spawns it (`--args FD`), and then `--`, as bubblewrap has it.
+    Descriptor,
+    /// As words of the argv; a separator before what follows is one of them.
+    Words,
+}
+
+/// What a wrapper runs, and so who tells how it ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Payload {
+    /// The stage, inside the sandbox: its records are about the program.
+    #[default]
+    Stage,
+    /// The program itself, and the stage watches the wrapper from outside: its records are about the wrapper, whose exit
+    /// status may be the program's or its own.
+    Command,
+}
+
 /// A program around the stage, with the options that set up its part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrapper {
     /// Absolute.
     pub program: AbsPath,
-    /// Its options, without `--`. The runner hands them over by descriptor.
+    /// Its options.
     pub options: Vec<OsString>,
+    /// How it gets them.
+    pub handover: Handover,
     /// More options, first in line, where no runner holds a lifeline (`--die-with-parent`).
     pub alone: Vec<OsString>,
 }
@@ -179,6 +202,8 @@ pub struct ConfinedArgv {
     pub env: EnvPlan,
     /// Which backend made it.
     pub backend: BackendId,
+    /// What its wrapper runs.
+    pub payload: Payload,
     /// For which policy.
     pub policy: PolicyId,
     /// What exactly it enforces.
@@ -282,7 +307,9 @@ impl Launch {
         if let Some(wrapper) = &self.wrapper {
             words.push(wrapper.program.to_os_string());
             words.extend(wrapper.alone.iter().chain(&wrapper.options).cloned());
-            words.push("--".into());
+            if wrapper.handover == Handover::Descriptor {
+                words.push("--".into());
+            }
         }
         let stage = if self.wrapper.is_some() { &self.stage_inside } else { &self.stage };
         words.push(stage.to_os_string());

@@ -9,7 +9,7 @@ use std::os::fd::{OwnedFd, RawFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::sync::{Arc, OnceLock};
 
-use confine_core::backend::Launch;
+use confine_core::backend::{Handover, Launch};
 use confine_core::policy::env::Environment;
 use confine_core::{AbsPath, ConfinedArgv, LaunchFault, LaunchStage};
 use confine_stage::plan::{Bound, Plan, TerminalSize};
@@ -82,7 +82,9 @@ pub(crate) fn request(
     let mut descriptors =
         vec![(0, program.stdin), (1, program.stdout), (WORDS, words), (CONTROL, control), (PLAN, plan)];
     descriptors.extend(program.stderr.map(|stderr| (STDERR, stderr)));
-    if let Some(wrapper) = &launch.wrapper {
+    if let Some(wrapper) = &launch.wrapper
+        && wrapper.handover == Handover::Descriptor
+    {
         descriptors.push((OPTIONS, sealed::words(&wrapper.options).map_err(|error| unmade(&error))?));
     }
     if let Some(copy) = &copy {
@@ -147,7 +149,10 @@ fn argv(launch: &Launch, copied: bool) -> Vec<OsString> {
     let mut words: Vec<OsString> = Vec::new();
     if let Some(wrapper) = &launch.wrapper {
         words.push(wrapper.program.to_os_string());
-        words.extend(["--args".into(), OPTIONS.to_string().into(), "--".into()]);
+        match wrapper.handover {
+            Handover::Descriptor => words.extend(["--args".into(), OPTIONS.to_string().into(), "--".into()]),
+            Handover::Words => words.extend(wrapper.options.iter().cloned()),
+        }
     }
     words.push(stage_word(launch, copied));
     words.extend(["--args".into(), PLAN.to_string().into()]);
