@@ -3,6 +3,8 @@
 //! One table ([`Effect::ALL`]); everything that lists effects walks it. "Full" and "partial" are too coarse to decide
 //! anything, so a policy needs a set of effects and a backend answers for each.
 
+mod table;
+
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,111 +12,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-macro_rules! names {
-    ($(#[$meta:meta])* $type:ident, $error:ident, $what:literal, { $($variant:ident = $name:literal, $doc:literal;)* }) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-        pub enum $type { $(#[doc = $doc] #[serde(rename = $name)] $variant,)* }
-
-        impl $type {
-            /// Every one, in the order of the table.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
-
-            /// The name used in policies, reports and on the command line.
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => $name,)* }
-            }
-
-            /// One line that says what it means.
-            pub const fn definition(self) -> &'static str {
-                match self { $(Self::$variant => $doc,)* }
-            }
-        }
-
-        impl fmt::Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { f.pad(self.name()) }
-        }
-
-        #[doc = concat!("No ", $what, " has that name.")]
-        #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-        #[error("`{0}` is no {what}", what = $what)]
-        pub struct $error(pub String);
-
-        impl FromStr for $type {
-            type Err = $error;
-            fn from_str(name: &str) -> Result<Self, $error> {
-                Self::ALL.iter().copied().find(|one| one.name() == name).ok_or_else(|| $error(name.to_owned()))
-            }
-        }
-    };
-}
-
-names! {
-    /// One thing a confined process may try.
-    Effect, UnknownEffect, "effect", {
-        FsRead = "fs-read", "read outside the read grants";
-        FsHide = "fs-hide", "list, stat or read a hidden path, also through another mount of the same directory";
-        FsWrite = "fs-write", "create, modify or delete outside the write grants";
-        FsTruncate = "fs-truncate", "empty a read-only file";
-        FsRename = "fs-rename", "rename or link across grants";
-        FsMetadata = "fs-metadata", "change mode, owner, times or extended attributes outside the write grants";
-        FsSetid = "fs-setid", "leave a set-user-id or set-group-id file anywhere";
-        FsCarveOut = "fs-carve-out", "change an existing protected name inside a write grant, also by renaming a parent";
-        FsCarveOutNew = "fs-carve-out-new", "create a protected name that does not exist yet";
-        FsDevice = "fs-device", "open a device that is not granted, or make one";
-        FsSymlink = "fs-symlink", "plant a symbolic link where the policy denies new ones";
-        FsExec = "fs-exec", "execute what may only be read";
-        FsLock = "fs-lock", "hold a lock on a read-only host file";
-        FdInherit = "fd-inherit", "use a descriptor that the spawner left open above 2";
-        FdStdio = "fd-stdio", "misuse descriptors 0 to 2: a directory, a block device, the mode or times of a redirected host file; a terminal stays the caller's";
-        NetTcp = "net-tcp", "connect or bind TCP";
-        NetUdp = "net-udp", "send UDP, name look-ups included";
-        NetHost = "net-host", "reach a host that the proxy policy does not allow";
-        NetUnixPath = "net-unix-path", "connect to a pathname socket that is hidden or was listening at launch";
-        NetUnixPathNew = "net-unix-path-new", "connect to any other pathname socket outside, also one that appears later";
-        NetUnixAbstract = "net-unix-abstract", "connect to an abstract socket outside";
-        NetOther = "net-other", "other sockets: vsock, raw, packet, netlink beyond route; io_uring";
-        ProcSee = "proc-see", "see other processes, or read their /proc";
-        ProcSignal = "proc-signal", "signal a process outside";
-        ProcTrace = "proc-trace", "trace a process outside, or read its memory";
-        ProcPrivilege = "proc-privilege", "gain or keep privileges";
-        ProcSysctl = "proc-sysctl", "write /proc/sys, or read kernel tables";
-        ProcNamespace = "proc-namespace", "make a nested user namespace, or mount";
-        ProcKernel = "proc-kernel", "reach rarely used kernel interfaces: bpf, keyctl, perf, userfaultfd, kexec, modules, calls of another architecture";
-        IpcSysv = "ipc-sysv", "use the host's System V and POSIX message queues and shared memory";
-        TtyInject = "tty-inject", "push input into the terminal";
-        EnvLeak = "env-leak", "find secrets in an environment or command line that is visible inside";
-        Orphan = "orphan", "outlive the run";
-        IdsMapped = "ids-mapped", "act on files of users that are not mapped";
-        LimitTime = "limit-time", "run longer than the limit";
-        LimitMemory = "limit-memory", "use more memory than the limit";
-        LimitProcesses = "limit-processes", "have more processes than the limit";
-        LimitFileSize = "limit-file-size", "write a larger file than the limit";
-        LimitCpu = "limit-cpu", "use more processor time than the limit";
-        LimitOpenFiles = "limit-open-files", "have more open files than the limit";
-    }
-}
-
-names! {
-    /// What enforces an effect. A closed list: reports and the table of backends use these names only.
-    Layer, UnknownLayer, "layer", {
-        Namespace = "namespace", "user, pid, ipc, uts, cgroup and network namespaces";
-        Mount = "mount", "the mount view";
-        Landlock = "landlock", "the Landlock domain";
-        Seccomp = "seccomp", "the system-call filter";
-        Capabilities = "capabilities", "every capability dropped";
-        NoNewPrivs = "no-new-privs", "no_new_privs";
-        Session = "session", "a session of its own, without the caller's terminal";
-        Descriptors = "descriptors", "descriptors above 2 closed, 0 to 2 checked";
-        Environment = "environment", "only the listed variables";
-        Reaper = "reaper", "a parent inside or above the tree that ends it, with a lifeline";
-        Rlimit = "rlimit", "resource limits";
-        Cgroup = "cgroup", "a control group of its own";
-        Runner = "runner", "the process that started the run";
-        Broker = "broker", "the egress broker";
-    }
-}
+pub use table::{Effect, Layer, UnknownEffect, UnknownLayer};
 
 /// Why something is as it is, for people. A lower-case fragment without a full stop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
