@@ -5,8 +5,7 @@
 //! is refused inside a sandbox of ours).
 
 use std::ffi::{OsStr, OsString};
-use std::os::fd::{AsFd, OwnedFd};
-use std::path::Component;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use confine_core::AbsPath;
 use nix::errno::Errno;
@@ -60,6 +59,52 @@ impl Spot {
     }
 }
 
+/// Looks up one path after another, and keeps the directories of the last one open for its neighbours: sorted paths cost
+/// an openat(2) for each directory, and not for each component.
+#[derive(Debug, Default)]
+pub(crate) struct Walk {
+    root: Option<OwnedFd>,
+    steps: Vec<(OsString, OwnedFd)>,
+}
+
+impl Walk {
+    /// A directory, open until the next path is looked up.
+    ///
+    /// # Errors
+    /// As [`Spot::of`].
+    pub(crate) fn directory(&mut self, path: &AbsPath) -> nix::Result<BorrowedFd<'_>> {
+        let root = match self.root.take() {
+            Some(root) => root,
+            None => open("/", DIRECTORY, Mode::empty())?,
+        };
+        let root: &OwnedFd = self.root.insert(root);
+        let mut names = path.as_path().iter().skip(1).peekable();
+        let is_known = |(step, _): &&(OsString, OwnedFd)| names.next_if(|name| *name == step).is_some();
+        let known = self.steps.iter().take_while(is_known).count();
+        self.steps.truncate(known);
+        for name in names {
+            let step = below(self.steps.last().map_or(root, |(_, step)| step), name)?;
+            self.steps.push((name.to_owned(), step));
+        }
+        Ok(self.steps.last().map_or(root, |(_, step)| step).as_fd())
+    }
+
+    /// lstat(2) of a path, `None` where there is nothing.
+    ///
+    /// # Errors
+    /// As [`Spot::of`] and fstatat(2).
+    pub(crate) fn stat(&mut self, path: &AbsPath) -> nix::Result<Option<FileStat>> {
+        let name = path.as_path().file_name().ok_or(Errno::EISDIR)?;
+        let parent = path.parent().ok_or(Errno::EISDIR)?;
+        stat(self.directory(&parent)?, name)
+    }
+
+    /// Which file is at a path, if one is, and no link on the way.
+    pub(crate) fn identity(&mut self, path: &AbsPath) -> Option<Identity> {
+        self.stat(path).ok()?.as_ref().map(Identity::from)
+    }
+}
+
 /// lstat(2) of a name in a directory, `None` where there is nothing.
 ///
 /// # Errors
@@ -77,10 +122,7 @@ pub(crate) fn stat(directory: impl AsFd, name: &OsStr) -> nix::Result<Option<Fil
 /// As [`Spot::of`].
 pub(crate) fn directory(path: &AbsPath) -> nix::Result<OwnedFd> {
     let root = open("/", DIRECTORY, Mode::empty())?;
-    path.as_path().components().try_fold(root, |above, component| match component {
-        Component::Normal(name) => below(&above, name),
-        _ => Ok(above),
-    })
+    path.as_path().iter().skip(1).try_fold(root, |above, name| below(&above, name))
 }
 
 /// Opens a directory in a directory.
@@ -113,5 +155,39 @@ mod tests {
         assert!(spot("real/below/nothing").unwrap().stat().unwrap().is_none());
         assert!(matches!(spot("link/below/file"), Err(Errno::ENOTDIR | Errno::ELOOP)));
         assert_eq!(kind(&spot("link").unwrap().stat().unwrap().unwrap()), SFlag::S_IFLNK);
+    }
+
+    #[test]
+    fn a_walk_finds_what_single_looks_find_in_any_order() {
+        let top = tempfile::tempdir().unwrap();
+        let path = AbsPath::new(top.path().canonicalize().unwrap()).unwrap();
+        std::fs::create_dir_all(path.as_path().join("a/b/c")).unwrap();
+        std::fs::create_dir_all(path.as_path().join("a/bb")).unwrap();
+        symlink("a", path.as_path().join("link")).unwrap();
+        let names =
+            ["a/b/c", "a/b", "a/bb", "a/b/c/none", "link", "link/b", "none/b", "a", "a/b/c", "link/b/c"];
+        let mut walk = Walk::default();
+        for name in names.iter().chain(names.iter().rev()) {
+            let path = path.join(name).unwrap();
+            let alone = Spot::of(&path).and_then(|spot| spot.stat());
+            let identity =
+                |found: nix::Result<Option<FileStat>>| found.map(|stat| stat.as_ref().map(Identity::from));
+            assert_eq!(identity(walk.stat(&path)), identity(alone), "{path}");
+        }
+        assert!(walk.stat(&AbsPath::root()).is_err());
+    }
+
+    #[test]
+    fn a_walk_stays_in_the_directories_that_it_has_open() {
+        let top = tempfile::tempdir().unwrap();
+        let path = AbsPath::new(top.path().canonicalize().unwrap()).unwrap();
+        std::fs::create_dir(path.as_path().join("a")).unwrap();
+        let mut walk = Walk::default();
+        assert!(walk.identity(&path.join("a/file").unwrap()).is_none());
+        std::fs::rename(path.as_path().join("a"), path.as_path().join("b")).unwrap();
+        symlink("/etc", path.as_path().join("a")).unwrap();
+        assert!(walk.identity(&path.join("a/passwd").unwrap()).is_none());
+        assert!(walk.identity(&path.join("b").unwrap()).is_some());
+        assert!(walk.directory(&path.join("a").unwrap()).is_err());
     }
 }

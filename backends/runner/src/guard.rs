@@ -27,7 +27,7 @@ use confine_core::policy::Policy;
 use confine_core::report::{Quarantined, Violation};
 use confine_core::{AbsPath, Effect, LaunchFault, Layer, Loss};
 
-use crate::beneath::{Identity, directory};
+use crate::beneath::{Identity, Walk, directory};
 use crate::journal::{self, Entry, Journal, Made, Tree};
 use crate::placeholder;
 use crate::places::{Place, Places};
@@ -262,11 +262,11 @@ impl Debts {
     /// Whether there is something that other runs may have a part in.
     fn shares(&self) -> bool {
         let Entry { names, links, inherited, masks, .. } = &self.entry;
-        let is_there = |path: &AbsPath| watch::standing(path).is_some();
+        let mut walk = Walk::default();
         about_repositories(&self.entry)
             || !(links.is_empty() && inherited.is_empty())
-            || names.iter().any(|name| is_there(&name.path))
-            || masks.iter().any(inheritance::is_replaced)
+            || names.iter().any(|name| walk.identity(&name.path).is_some())
+            || inheritance::replaced(masks).next().is_some()
     }
 
     /// Without the lock the placeholders and the entry stay: another run may stand on them.

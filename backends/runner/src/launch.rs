@@ -15,7 +15,7 @@ use confine_core::{AbsPath, ConfinedArgv, LaunchFault, LaunchStage};
 use confine_stage::plan::{Bound, Plan, TerminalSize};
 use nix::errno::Errno;
 
-use crate::beneath::Spot;
+use crate::beneath::Walk;
 use crate::fault;
 use crate::guard::Guard;
 use crate::sealed;
@@ -107,7 +107,8 @@ pub(crate) fn request(
 
 /// Which files these paths are, without following a link. What is not there is not shown, or fails the launch.
 fn bound(paths: &[AbsPath]) -> Result<Vec<Bound>, LaunchFault> {
-    let identified = paths.iter().map(|path| match Spot::of(path).and_then(|spot| spot.stat()) {
+    let mut walk = Walk::default();
+    let identified = paths.iter().map(|path| match walk.stat(path) {
         Ok(stat) => {
             Ok(stat.map(|stat| Bound { device: stat.st_dev, inode: stat.st_ino, path: path.to_os_string() }))
         }

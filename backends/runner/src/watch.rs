@@ -22,7 +22,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::beneath::{Identity, Spot};
+use crate::beneath::{Identity, Walk};
 use crate::journal::Mask;
 use crate::spawn;
 
@@ -83,10 +83,11 @@ pub(crate) fn stands(policy: &Policy) -> Vec<Mask> {
     let is_carved =
         |path: &AbsPath, entry: &Entry| is_carved(entry) && around(policy, path) == Some(Access::Write);
     let carved = policy.fs.entries.iter().filter(|(path, entry)| is_carved(path, entry));
+    let mut walk = Walk::default();
     carved
         .map(|(path, entry)| {
             let is_compared = entry.access == Access::Protect && entry.source != Source::Git;
-            Mask { path: path.clone(), identity: if is_compared { standing(path) } else { None } }
+            Mask { path: path.clone(), identity: if is_compared { walk.identity(path) } else { None } }
         })
         .collect()
 }
@@ -121,7 +122,8 @@ impl MaskWatch {
         if names.is_empty() {
             return None;
         }
-        let stood = names.iter().map(|name| (name.clone(), standing(name))).collect();
+        let mut walk = Walk::default();
+        let stood = names.iter().map(|name| (name.clone(), walk.identity(name))).collect();
         Some(Self { stood: Stood(Arc::new(stood)), sight: None, since: None })
     }
 
@@ -151,7 +153,8 @@ impl MaskWatch {
 impl Stood {
     /// The first name that another file has, or none.
     pub(crate) fn lost(&self) -> Option<AbsPath> {
-        self.0.iter().find(|(path, stood)| standing(path) != **stood).map(|(path, _)| path.clone())
+        let mut walk = Walk::default();
+        self.0.iter().find(|(path, stood)| walk.identity(path) != **stood).map(|(path, _)| path.clone())
     }
 
     async fn compare_until_lost(&self) -> AbsPath {
@@ -218,11 +221,6 @@ impl Queue {
         let ready = self.ready.insert(ready);
         ready.async_io(Interest::READABLE, |_| Ok(inotify.read_events()?)).await
     }
-}
-
-/// Which file is at a name, if one is.
-pub(crate) fn standing(path: &AbsPath) -> Option<Identity> {
-    Spot::of(path).ok()?.stat().ok()?.as_ref().map(Identity::from)
 }
 
 #[cfg(test)]

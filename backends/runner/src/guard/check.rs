@@ -1,8 +1,7 @@
 //! The checks after the tree is dead.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::time::SystemTime;
 
 use confine_core::policy::fs::Placeholder;
@@ -14,7 +13,7 @@ use nix::sys::stat::SFlag;
 use super::Aftermath;
 use super::arrival::arrival;
 use super::{clones, gitlinks, inheritance, todo};
-use crate::beneath::{self, Identity, Spot, directory, kind};
+use crate::beneath::{self, Identity, Spot, Walk, kind};
 use crate::journal::{Account, Link, Mask, Name, Repository, Stand, Tree};
 use crate::placeholder::{self, Standing};
 use crate::places::Place;
@@ -47,15 +46,13 @@ impl<'a> Check<'a> {
 
     /// Protected names that did not exist: by the directory that was held open, wherever it is now, and by their path.
     pub(super) fn names(&mut self, names: &[Name]) {
-        for name in names {
-            let below = |above: &AbsPath| name.path.as_path().strip_prefix(above).map(Path::to_owned).ok();
-            let held = nearest(self.held, &name.path)
-                .and_then(|(above, fd)| arrival(fd, &below(&above)?, &name.path));
-            self.name(&name.path, held);
-            let by_path = directory(&name.grant)
-                .ok()
-                .and_then(|grant| arrival(grant, &below(&name.grant)?, &name.path));
-            self.name(&name.path, by_path);
+        let mut walk = Walk::default();
+        for Name { path, grant } in names {
+            let below = |above: &AbsPath| path.as_path().strip_prefix(above).ok();
+            let held = nearest(self.held, path).and_then(|(above, fd)| arrival(fd, below(&above)?, path));
+            self.name(path, held);
+            let directory = walk.directory(grant).ok();
+            self.name(path, directory.and_then(|directory| arrival(directory, below(grant)?, path)));
         }
     }
 
@@ -109,7 +106,7 @@ impl<'a> Check<'a> {
 
     /// What took the place of a file that a mount stood on.
     pub(super) fn masks(&mut self, masks: &[Mask]) {
-        for mask in masks.iter().filter(|mask| inheritance::is_replaced(mask)) {
+        for mask in inheritance::replaced(masks) {
             let Ok(spot) = Spot::of(&mask.path) else { continue };
             self.remove(&spot, &mask.path, Violation::MaskLost { path: mask.path.clone() });
         }
@@ -182,9 +179,9 @@ impl<'a> Check<'a> {
 }
 
 /// The nearest directory above `path` that is held open.
-fn nearest(held: &BTreeMap<AbsPath, OwnedFd>, path: &AbsPath) -> Option<(AbsPath, OwnedFd)> {
+fn nearest<'a>(held: &'a BTreeMap<AbsPath, OwnedFd>, path: &AbsPath) -> Option<(AbsPath, BorrowedFd<'a>)> {
     let mut above = path.ancestors().skip(1);
-    above.find_map(|above| Some((above.clone(), held.get(&above)?.try_clone().ok()?)))
+    above.find_map(|above| held.get(&above).map(|fd| (above, fd.as_fd())))
 }
 
 /// A directory called `.git` that git takes for one. What looks like it and is none has no business there.

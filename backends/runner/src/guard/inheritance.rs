@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use confine_core::AbsPath;
 
+use crate::beneath::Walk;
 use crate::journal::{Account, Entry, Link, Mask, Name};
-use crate::watch::standing;
 
 /// What the run of `entry` inherits from the others.
 pub(super) fn inherit(entry: &Entry, others: &[Account]) -> Vec<Name> {
@@ -33,9 +33,12 @@ pub(super) fn is_watched(path: &AbsPath, others: &[Account]) -> bool {
     others.iter().any(|other| watches(&other.entry))
 }
 
-/// Whether another file is where one was at launch.
-pub(super) fn is_replaced(mask: &Mask) -> bool {
-    mask.identity.is_some_and(|stood| standing(&mask.path).is_some_and(|stands| stands != stood))
+/// The masks that another file is in the place of since launch.
+pub(super) fn replaced(masks: &[Mask]) -> impl Iterator<Item = &Mask> {
+    let mut walk = Walk::default();
+    masks.iter().filter(move |mask| {
+        mask.identity.is_some_and(|stood| walk.identity(&mask.path).is_some_and(|stands| stands != stood))
+    })
 }
 
 fn stands_on(entry: &Entry, path: &AbsPath) -> bool {
@@ -45,6 +48,6 @@ fn stands_on(entry: &Entry, path: &AbsPath) -> bool {
 fn owed(entry: &Entry) -> Vec<Name> {
     let around = |path: &AbsPath| Some(Name { path: path.clone(), grant: path.parent()? });
     let links = entry.links.iter().filter_map(|Link { path, .. }| around(path));
-    let replaced = entry.masks.iter().filter(|mask| is_replaced(mask)).filter_map(|mask| around(&mask.path));
+    let replaced = replaced(&entry.masks).filter_map(|mask| around(&mask.path));
     entry.names.iter().chain(&entry.inherited).cloned().chain(links).chain(replaced).collect()
 }

@@ -6,7 +6,7 @@
 
 use std::ffi::OsString;
 use std::io::Read as _;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 
 use confine_core::AbsPath;
@@ -71,7 +71,7 @@ fn files(repository: &AbsPath) -> Vec<(AbsPath, Spot, Judge)> {
         .flat_map(|directory| {
             STATE.iter().filter_map(move |(name, judge)| {
                 let path = directory.join(name).ok()?;
-                let spot = arrival(base(&directory)?, Path::new(name), &path)?;
+                let spot = arrival(base(&directory)?.as_fd(), Path::new(name), &path)?;
                 Some((path, spot, *judge))
             })
         })
