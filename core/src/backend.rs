@@ -13,6 +13,7 @@ use crate::{AbsPath, Argv, Effect, Effects, Governed, Layer, Policy, PolicyId, P
 
 /// The name of a backend: `bwrap`, `landlock`, …
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct BackendId(String);
 
@@ -52,6 +53,7 @@ pub trait Backend: Send + Sync {
 
 /// A place where a policy asks for what a backend has no words for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Gap {
     /// The effect that would be lost.
     pub effect: Effect,
@@ -63,6 +65,7 @@ pub struct Gap {
 
 /// An effect that a run goes without.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Loss {
     /// The effect.
     pub effect: Effect,
@@ -153,6 +156,7 @@ pub enum Handover {
 
 /// What a wrapper runs, and so who tells how it ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Payload {
     /// The stage, inside the sandbox: its records are about the program.
@@ -229,6 +233,7 @@ pub struct ConfinedArgv {
 
 /// How to tell a wrapper's own failure from the program's, where there is no record. Text is never proof.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunnerFailure {
     /// A failure has one of these.
     pub exit_codes: Vec<u8>,

@@ -16,6 +16,7 @@ pub use table::{Effect, Layer, UnknownEffect, UnknownLayer};
 
 /// Why something is as it is, for people. A lower-case fragment without a full stop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reason(Cow<'static, str>);
 
 impl Reason {
@@ -39,6 +40,7 @@ impl fmt::Display for Reason {
 
 /// What a backend can do about one effect on one host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "status", rename_all = "kebab-case")]
 pub enum Governed {
     /// Prevented, by each of these layers alone.
@@ -92,6 +94,7 @@ impl Governed {
 
 /// A sorted set of effects. Its text form is the names joined by commas.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Effects(BTreeSet<Effect>);
 

@@ -124,6 +124,20 @@ impl<'de> Deserialize<'de> for AbsPath {
     }
 }
 
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for AbsPath {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "AbsPath".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let mut schema = Text::json_schema(generator);
+        let meaning = "An absolute path without `.`, `..` or NUL: a string where it is UTF-8, else an object with its base64.";
+        schema.insert("description".to_owned(), meaning.into());
+        schema
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

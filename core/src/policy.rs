@@ -46,6 +46,7 @@ pub enum Mode {
 
 /// The digest of a policy's canonical JSON, before patterns are expanded and without the working directory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct PolicyId(String);
 
@@ -71,6 +72,7 @@ impl fmt::Display for PolicyId {
 
 /// A resolved policy: absolute, canonical, expanded against one view of the host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Policy {
     /// Its identity.
     pub id: PolicyId,

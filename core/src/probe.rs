@@ -10,6 +10,7 @@ use crate::{AbsPath, Reason};
 
 /// A processor architecture, where the numbers of system calls differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Arch {
     /// 64-bit x86.
@@ -20,6 +21,7 @@ pub enum Arch {
 
 /// Something that does not work here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unusable {
     /// Why.
     pub reason: Reason,
@@ -47,6 +49,7 @@ impl From<&'static str> for Reason {
 
 /// A program that a launch needs: absolute, owner root or the effective user, not writable by others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tool {
     /// Where it is.
     pub path: AbsPath,
@@ -68,6 +71,7 @@ pub const KERNEL_TABLES: [&str; 9] = [
 
 /// What is known about a host before anything is launched on it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Probe {
     /// `linux`, or the name of another system.
     pub os: String,

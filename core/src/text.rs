@@ -98,6 +98,27 @@ impl<'de> Deserialize<'de> for Text {
     }
 }
 
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Text {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Text".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "Bytes: a string where they are UTF-8, else an object with their base64.",
+            "anyOf": [
+                { "type": "string" },
+                {
+                    "type": "object",
+                    "properties": { "base64": { "type": "string", "contentEncoding": "base64" } },
+                    "required": ["base64"],
+                },
+            ],
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,6 +10,7 @@ use crate::Text;
 
 /// Which variables pass, and which are set. Everything else is dropped and counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EnvPlan {
     /// Names; a trailing `*` matches any rest.
     pub pass: Vec<String>,

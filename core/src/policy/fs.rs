@@ -10,6 +10,7 @@ use crate::{AbsPath, Effect, Effects, Reason};
 
 /// What the program may do at a path and below it. The nearest listed ancestor decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
     /// Not there, or unreadable.
@@ -33,6 +34,7 @@ impl Access {
 
 /// What is at a listed path. Special files are never opened to find out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// A regular file (or a FIFO, which is treated like one).
@@ -47,6 +49,7 @@ pub enum Kind {
 
 /// Where an entry comes from. Later variants replace earlier ones at the same path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
     /// A built-in set or default.
@@ -71,6 +74,7 @@ pub enum Source {
 
 /// A listed path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Entry {
     /// What is allowed there.
     pub access: Access,
@@ -82,6 +86,7 @@ pub struct Entry {
 
 /// An entry of a policy file that grants nothing here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NotGranted {
     /// As written.
     pub entry: Text,
@@ -141,6 +146,7 @@ pub enum MissingProtected {
 
 /// What an inert placeholder holds, so that it changes nothing for git.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Placeholder {
     /// An empty directory.
@@ -153,21 +159,25 @@ pub enum Placeholder {
 
 /// A protected name that is a symbolic link: its target is protected by a mount, the link is compared afterwards.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProtectedLink {
     /// The link.
     pub path: AbsPath,
     /// What it held at launch.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     #[serde(serialize_with = "as_text")]
     pub target: PathBuf,
 }
 
 /// The file part of a policy, expanded against one view of the host. Every path is canonical unless it says otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FsPlan {
     /// Listed paths, all of which exist; `/` is always among them (`Read` or `Hide`).
     pub entries: BTreeMap<AbsPath, Entry>,
     /// Symbolic links that were crossed on the way to an entry, the working directory or the home directory, by their
     /// own (uncanonical) path: made again where their place is not visible, so that both spellings work.
+    #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, crate::Text>"))]
     #[serde(serialize_with = "links_as_text")]
     pub links: BTreeMap<AbsPath, PathBuf>,
     /// Protected names that do not exist: watched, or refused.

@@ -20,6 +20,7 @@ pub enum Background {
 
 /// Limits; `None` is no limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limits {
     /// Wall-clock time, by the runner.
     pub time: Option<Duration>,

@@ -6,6 +6,7 @@ use crate::{Effect, Effects};
 
 /// Which network the program has. `proxy` comes with egress tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum NetPlan {
     /// None.
