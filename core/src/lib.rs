@@ -6,6 +6,7 @@
 
 pub mod argv;
 pub mod backend;
+pub mod classify;
 pub mod denial;
 pub mod effect;
 pub mod outcome;

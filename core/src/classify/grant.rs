@@ -1,0 +1,70 @@
+//! The smallest grant that would let an act pass.
+
+use super::Permissions;
+use super::sandbox::{Block, Sandbox};
+use crate::denial::{Attempt, Target};
+use crate::policy::{Access, Source};
+use crate::{AbsPath, Effect};
+
+/// What of a git directory stays protected where committing works.
+const SETTINGS: &[&str] = &["hooks", "config", "config.worktree", "commondir", "info/attributes"];
+
+/// The smallest grant that would let `attempt` at `path` pass what `block` says; `None` where none would, which is so
+/// for every hidden path.
+pub fn smallest(
+    sandbox: &Sandbox<'_>,
+    block: &Block,
+    path: &AbsPath,
+    attempt: Attempt,
+    permissions: &dyn Permissions,
+) -> Option<Target> {
+    let source = block.rule.as_ref().map(|rule| &rule.source);
+    let hides = block.rule.as_ref().is_some_and(|rule| {
+        rule.access == Access::Hide && rule.path != AbsPath::root() && rule.source != Source::Listening
+    });
+    match block.effect {
+        _ if hides => None,
+        Effect::ProcSysctl => None,
+        Effect::NetUnixPath => Some(Target::Socket(path.clone())),
+        Effect::FsDevice => Some(Target::Device(path.clone())),
+        Effect::FsRead | Effect::FsHide => Some(Target::Read(path.clone())),
+        Effect::FsCarveOutNew => Some(Target::Git("open".to_owned())),
+        Effect::FsCarveOut if source == Some(&Source::Git) => Some(Target::Git(git(sandbox, block, path))),
+        _ => written(path, attempt, permissions),
+    }
+}
+
+/// Where the whole directory is protected, committing may be all that is wanted.
+fn git(sandbox: &Sandbox<'_>, block: &Block, path: &AbsPath) -> String {
+    let directory = block.rule.as_ref().map(|rule| &rule.path);
+    let whole = directory.filter(|directory| sandbox.policy.fs.repositories.contains(*directory));
+    let is_setting = |directory: &AbsPath| {
+        SETTINGS.iter().filter_map(|name| directory.join(name).ok()).any(|name| path.is_within(&name))
+    };
+    let word = if whole.is_some_and(|directory| !is_setting(directory)) { "work" } else { "open" };
+    word.to_owned()
+}
+
+fn written(path: &AbsPath, attempt: Attempt, permissions: &dyn Permissions) -> Option<Target> {
+    let is_there = permissions.exists(path);
+    match attempt {
+        // A name is made and removed in its directory.
+        Attempt::MakeDirectory | Attempt::Rename | Attempt::Link | Attempt::Remove => {
+            directory(path, permissions)
+        }
+        Attempt::Create if is_there.is_none() => Some(Target::Precreate(path.clone())),
+        _ if is_there == Some(false) => {
+            let parent = path.parent()?;
+            let has_place = permissions.exists(&parent) != Some(false);
+            if has_place { Some(Target::Precreate(path.clone())) } else { directory(path, permissions) }
+        }
+        _ => Some(Target::Write(path.clone())),
+    }
+}
+
+/// The nearest directory above that is there, unless that is everything.
+fn directory(path: &AbsPath, permissions: &dyn Permissions) -> Option<Target> {
+    let mut above = path.ancestors().skip(1);
+    let place = above.find(|above| permissions.exists(above) != Some(false))?;
+    (place != AbsPath::root()).then_some(Target::Write(place))
+}

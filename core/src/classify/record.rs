@@ -1,0 +1,62 @@
+//! What the records alone say: signals and limits.
+
+use super::{Because, Incident, Witness};
+use crate::denial::{Certainty, Denial, Evidence, Source};
+use crate::{Effect, Governed, Layer, LimitKind, Outcome};
+
+const SIGHUP: i32 = 1;
+const SIGINT: i32 = 2;
+const SIGQUIT: i32 = 3;
+const SIGKILL: i32 = 9;
+const SIGTERM: i32 = 15;
+/// What a call of a foreign architecture gets from the filter.
+const SIGSYS: i32 = 31;
+
+/// What was refused or ended, by a record.
+pub(super) fn denials(incident: &Incident<'_>) -> Vec<Denial> {
+    let Some((effect, otherwise)) = effect(incident.outcome) else { return Vec::new() };
+    let layer = layer(incident, effect).unwrap_or(otherwise);
+    let is_ours = match incident.sandbox {
+        Some(sandbox) => sandbox.layers.contains(&layer) || layer == Layer::Runner,
+        None => false,
+    };
+    let certainty = match (incident.witness, is_ours) {
+        (Witness::Record, true) => Certainty::Proven,
+        (Witness::ExitStatus, true) => Certainty::Likely,
+        (_, false) => Certainty::Possible,
+    };
+    let evidence = Evidence { source: Source::Record, line: None, errno: None };
+    vec![Denial { effect, target: None, layer: Some(layer), certainty, evidence, grant: None }]
+}
+
+/// What an outcome is about, and the layer that does it where the backend does not say.
+const fn effect(outcome: &Outcome) -> Option<(Effect, Layer)> {
+    match outcome {
+        Outcome::TimedOut { .. } => Some((Effect::LimitTime, Layer::Runner)),
+        Outcome::Limit { which: LimitKind::Memory } => Some((Effect::LimitMemory, Layer::Runner)),
+        Outcome::Limit { which: LimitKind::Cpu } => Some((Effect::LimitCpu, Layer::Rlimit)),
+        Outcome::Limit { which: LimitKind::FileSize } => Some((Effect::LimitFileSize, Layer::Rlimit)),
+        Outcome::Signaled { signal: SIGSYS, .. } => Some((Effect::ProcKernel, Layer::Seccomp)),
+        _ => None,
+    }
+}
+
+fn layer(incident: &Incident<'_>, effect: Effect) -> Option<Layer> {
+    match incident.sandbox?.governs.get(&effect)? {
+        Governed::Enforced { layers } => layers.first().copied(),
+        _ => None,
+    }
+}
+
+/// What an outcome says about the cause, where it was not the sandbox.
+pub(super) const fn because(outcome: &Outcome) -> Option<Because> {
+    match outcome {
+        Outcome::Limit { which: LimitKind::Memory } => Some(Because::OutOfMemory),
+        Outcome::Signaled { signal: SIGHUP | SIGINT | SIGQUIT | SIGKILL | SIGTERM, .. } => {
+            Some(Because::KilledFromOutside)
+        }
+        Outcome::Signaled { .. } => Some(Because::OwnWords),
+        Outcome::Cancelled { signal: Some(_), .. } => Some(Because::KilledFromOutside),
+        _ => None,
+    }
+}

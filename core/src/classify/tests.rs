@@ -1,0 +1,1 @@
+//! Classification without a host.
