@@ -20,20 +20,26 @@ const SECUREBITS: i32 = libc::SECBIT_NOROOT
     | libc::SECBIT_NO_CAP_AMBIENT_RAISE
     | libc::SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
 
-/// Drops every capability of this process: bounding, ambient, inheritable, permitted, effective.
+/// Takes from this process, and all that come of it, what an execve(2) could give back: bounding set and securebits.
 ///
-/// Bounding set and securebits need CAP_SETPCAP. Without it they stay, and no_new_privs, which the caller sets, keeps
-/// them without effect; an empty permitted set is demanded in any case.
-pub(crate) fn drop_all() -> Result<(), Failure> {
-    let refused = |words| Failure::of(Step::Capabilities, words);
-    let [low, high] = sys::capabilities().map_err(refused("capget"))?;
-    if low.permitted & SETPCAP != 0 {
-        let raised = CapabilitySets { effective: low.permitted, ..low };
-        sys::set_capabilities([raised, high]).map_err(refused("capset"))?;
-        drop_bounding()?;
-        let bits = u64::try_from(SECUREBITS).unwrap_or(0);
-        sys::prctl(libc::PR_SET_SECUREBITS, [bits, 0]).map_err(refused("securebits"))?;
+/// Before the fork, since it costs a hundred microseconds and holds for both processes. It takes no right that is there.
+/// Without CAP_SETPCAP both stay as they are, and no_new_privs, which both processes set, keeps them without effect.
+pub(crate) fn bound() -> Result<(), Failure> {
+    let own = sys::capabilities().map_err(refused("capget"))?;
+    let [low, high] = own;
+    if low.permitted & SETPCAP == 0 {
+        return Ok(());
     }
+    let raised = CapabilitySets { effective: low.effective | SETPCAP, ..low };
+    sys::set_capabilities([raised, high]).map_err(refused("capset"))?;
+    drop_bounding()?;
+    let bits = u64::try_from(SECUREBITS).unwrap_or(0);
+    sys::prctl(libc::PR_SET_SECUREBITS, [bits, 0]).map_err(refused("securebits"))?;
+    sys::set_capabilities(own).map_err(refused("capset"))
+}
+
+/// Drops every capability of this process that is there: ambient, inheritable, permitted, effective.
+pub(crate) fn drop_all() -> Result<(), Failure> {
     let clear = u64::try_from(libc::PR_CAP_AMBIENT_CLEAR_ALL).unwrap_or(0);
     sys::prctl(libc::PR_CAP_AMBIENT, [clear, 0]).map_err(refused("ambient set"))?;
     sys::set_capabilities([CapabilitySets::default(); 2]).map_err(refused("capset"))?;
@@ -47,8 +53,12 @@ fn drop_bounding() -> Result<(), Failure> {
         match sys::prctl(libc::PR_CAPBSET_DROP, [capability, 0]) {
             Ok(_) => {}
             Err(Errno::EINVAL) => return Ok(()),
-            Err(errno) => return Err(Failure::of(Step::Capabilities, "bounding set")(errno)),
+            Err(errno) => return Err(refused("bounding set")(errno)),
         }
     }
     Ok(())
+}
+
+fn refused(words: &'static str) -> impl FnOnce(Errno) -> Failure {
+    Failure::of(Step::Capabilities, words)
 }

@@ -41,6 +41,7 @@ impl Program<'_> {
         let failed = |words| Failure::of(Step::Process, words);
         let (near, far) = socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)
             .map_err(failed("pair"))?;
+        capabilities::bound()?;
         let stage = getpid();
         match sys::fork().map_err(failed("fork"))? {
             ForkResult::Parent { child } => Ok(Started { pid: child, words: near }),
