@@ -16,6 +16,9 @@ const ENDING: Duration = Duration::from_millis(5);
 
 /// Stops all and answers who is left, in order; nobody is known without `/proc`.
 pub(crate) fn leftovers(role: Role) -> Vec<i32> {
+    if !reap() {
+        return Vec::new();
+    }
     let list = || {
         reap();
         match role {
@@ -38,12 +41,9 @@ pub(crate) fn leftovers(role: Role) -> Vec<i32> {
 
 /// For a supervisor: returns when no descendant is left. Process 1 need only exit.
 pub(crate) fn end() {
-    loop {
+    while reap() {
         for pid in stop() {
             let _ = sys::kill(pid, libc::SIGKILL);
-        }
-        if !reap() {
-            return;
         }
         sleep(Duration::from_millis(1));
     }
@@ -72,6 +72,11 @@ fn stop() -> BTreeSet<i32> {
 }
 
 /// Whether children are left that have not ended.
+///
+/// No child at all (ECHILD) proves that there is no descendant, without a look at `/proc`: in one step the kernel makes a
+/// process a zombie and hands its children on, to a thread of its own, to the nearest subreaper above it, or to process 1
+/// of a namespace inside. So above whoever lives stands a child of the stage's, which wait4(2) with `__WALL` counts,
+/// traced or not, and only such a one could start another. Who entered the namespace from outside is nobody's leftover.
 fn reap() -> bool {
     loop {
         match sys::reap() {
