@@ -92,14 +92,15 @@ impl Reaper<'_> {
     }
 
     fn wait(&self) {
+        // What the program's process says is read at its end of file: to be woken for each word would cost both.
         let sources = [
-            Some(self.signals.as_fd()),
-            self.words.as_ref().map(AsFd::as_fd),
-            self.report.socket(),
-            self.lifeline.as_ref().map(AsFd::as_fd),
+            (Some(self.signals.as_fd()), PollFlags::POLLIN),
+            (self.words.as_ref().map(AsFd::as_fd), PollFlags::empty()),
+            (self.report.socket(), PollFlags::POLLIN),
+            (self.lifeline.as_ref().map(AsFd::as_fd), PollFlags::POLLIN),
         ];
         let mut sources: Vec<_> =
-            sources.iter().flatten().map(|fd| PollFd::new(*fd, PollFlags::POLLIN)).collect();
+            sources.iter().filter_map(|(fd, events)| Some(PollFd::new((*fd)?, *events))).collect();
         // An interruption is as good as an event: everything is looked at anyway.
         let _ = poll(&mut sources, PollTimeout::NONE);
     }
