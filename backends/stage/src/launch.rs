@@ -43,6 +43,8 @@ fn open(invocation: Invocation) -> Result<(Invocation, Report), Failure> {
 
 fn launch(invocation: &Invocation, report: &Report) -> Result<u8, Failure> {
     let plan = &invocation.plan;
+    // Children of a process that ignores it, as a spawner may have left it, are never waited for.
+    sys::default_signal(libc::SIGCHLD);
     set_dumpable(false).map_err(Failure::of(Step::Process, "become non-dumpable"))?;
     let stderr = open_descriptors(plan, report)?;
     let lifeline = match take_role(plan.role)? {

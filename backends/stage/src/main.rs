@@ -2,6 +2,11 @@
 
 use std::process::ExitCode;
 
+use confine_stage::Arena;
+
+#[global_allocator]
+static MEMORY: Arena = Arena::unused();
+
 fn main() -> ExitCode {
     confine_stage::run()
 }

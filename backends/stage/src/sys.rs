@@ -1,5 +1,9 @@
 //! The system calls for which there is no safe wrapper: the only unsafe code of the stage.
 
+mod arena;
+
+pub use arena::Arena;
+
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 
 use nix::errno::Errno;
@@ -54,16 +58,17 @@ pub(crate) fn exit_now(code: u8) -> ! {
 ///
 /// By the bare system call, since the C library refuses the two or three signals that it keeps to itself.
 pub(crate) fn default_signals() {
+    (1..=64).for_each(default_signal);
+}
+
+/// One signal's disposition back to the default.
+pub(crate) fn default_signal(signal: i32) {
     // The kernel's `struct sigaction` is all zero for SIG_DFL, and nowhere larger than this.
     let default = [0_u64; 20];
     let previous: *mut u64 = std::ptr::null_mut();
-    for signal in 1..=64_i32 {
-        // SAFETY: the kernel reads one of its sigactions from a larger array; SIG_DFL installs no code. KILL and STOP
-        // answer EINVAL, which is right.
-        unsafe {
-            libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), previous, size_of::<u64>())
-        };
-    }
+    // SAFETY: the kernel reads one of its sigactions from a larger array; SIG_DFL installs no code. KILL and STOP answer
+    // EINVAL, which is right.
+    unsafe { libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), previous, size_of::<u64>()) };
 }
 
 /// A child that ended.

@@ -159,6 +159,14 @@ fn a_foreign_spawner_may_signal_the_supervisor() {
 }
 
 #[test]
+fn a_spawner_that_ignores_the_end_of_children_hears_of_the_program() {
+    let mut launch = supervisor();
+    launch.wrapper = vec!["env", "--ignore-signal=CHLD"];
+    let (records, _) = launch.records(&["sh", "-c", "exit 3"]);
+    assert_eq!(status(&records), Some(0x300));
+}
+
+#[test]
 fn a_group_leader_becomes_a_supervisor_too() {
     use std::os::unix::process::CommandExt;
     let seconds = unique_seconds(50);
