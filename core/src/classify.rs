@@ -150,6 +150,11 @@ pub fn classify(incident: &Incident<'_>, permissions: &dyn Permissions) -> Judge
 }
 
 impl Judgement {
+    /// What an outcome alone says.
+    pub fn plain(verdict: Verdict) -> Self {
+        Self::of(verdict, None)
+    }
+
     fn of(verdict: Verdict, launch: Option<LaunchFault>) -> Self {
         Self { verdict, denials: Vec::new(), not_the_sandbox: None, launch }
     }

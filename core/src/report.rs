@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::backend::PlanDigest;
+use crate::classify::Because;
 use crate::denial::Denial;
 use crate::policy::Mode;
 use crate::policy::fs::NotGranted;
@@ -41,8 +42,11 @@ pub struct Report {
     pub outcome: OutcomeNote,
     /// In one word.
     pub verdict: Verdict,
-    /// What was refused.
+    /// What was refused, the surest first.
     pub denials: Vec<Denial>,
+    /// Why a failure was not the sandbox's doing, where that is known.
+    #[serde(default)]
+    pub not_the_sandbox: Option<Because>,
     /// What was done against the policy and not prevented.
     pub violations: Vec<Violation>,
     /// The environment.

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use confine_backends::Refusals;
+use confine_core::classify::Judgement;
 use confine_core::probe::Unusable;
 use confine_core::{AbsPath, Argv, BackendId, ConfinedArgv, LaunchFault, LaunchStage, Policy, Report};
 use tokio::runtime::{Builder, Handle};
@@ -13,6 +14,7 @@ use crate::confine::Shared;
 use crate::fault;
 use crate::find;
 use crate::guard::{Guard, Mounts};
+use crate::judge::{self, Case, Ended, Judge};
 use crate::ready::{Ready, span};
 use crate::refusal::SpawnError;
 use crate::run::{Run, Stdio};
@@ -101,6 +103,21 @@ impl Command {
         self.confined_by(self.policy.as_ref().ok_or_else(no_policy)?)
     }
 
+    /// Judges how the command ended that somebody else spawned from its [`portable`](ConfinedArgv::portable) argv, as a
+    /// report would.
+    ///
+    /// # Errors
+    /// As [`Command::confined`].
+    pub fn classify(&self, ended: &Ended<'_>) -> Result<Judgement, SpawnError> {
+        let confined = self.confined()?;
+        let policy = self.policy.as_ref().ok_or_else(no_policy)?;
+        let command = judge::texts(&self.words);
+        let cwd = self.start_directory()?;
+        let case =
+            Case { backend: &confined.backend, layers: &confined.layers, command: &command, cwd: Some(&cwd) };
+        Ok(judge::ended(&self.shared, policy, &case, ended))
+    }
+
     /// Spawns it. Inside a tokio runtime of any flavour, with I/O and time enabled; the run is followed by a task of
     /// that runtime.
     ///
@@ -115,7 +132,8 @@ impl Command {
         let caller = self.environment.take().unwrap_or_else(|| std::env::vars_os().collect());
         let environment = confined.env.apply(caller);
         let cwd = self.cwd.clone().or_else(|| current_directory().ok());
-        let heading = Heading::new(Stamp::now(), &self.words, cwd.as_ref(), Some(&policy));
+        let heading = Heading::new(Stamp::now(), &self.words, cwd.as_ref(), Some(&policy))
+            .judged(Judge::new(self.shared.clone(), &policy));
         let span = span(&heading, &confined, &self.words);
         let guard =
             Guard::begin(&policy, Mounts::of(&confined.layers), &heading.stamp.run, &self.shared.places)?;

@@ -276,7 +276,7 @@ impl Course {
     fn report(self, outcome: Outcome, aftermath: Aftermath) -> Report {
         let mut usage = self.story.usage;
         usage.wall_ms = u64::try_from(self.start.clock.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.start.heading.report(Ending {
+        let report = self.start.heading.report(Ending {
             outcome,
             violations: self.violations,
             aftermath,
@@ -284,7 +284,11 @@ impl Course {
             leftovers: self.story.leftovers,
             left: self.story.left,
             usage,
-        })
+        });
+        for denial in &report.denials {
+            self.start.announcer.say(Event::Denial(denial.clone()));
+        }
+        report
     }
 }
 

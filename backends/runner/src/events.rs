@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use confine_core::Outcome;
+use confine_core::denial::Denial;
 use confine_core::report::Violation;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
@@ -28,6 +29,8 @@ pub enum Event {
     Violation(Violation),
     /// The program ended; the tree ends next.
     Exited(Outcome),
+    /// Something was refused, as far as evidence goes: after the end, when everything is read.
+    Denial(Denial),
 }
 
 /// The events of a run; without a reader they are dropped, output is still captured.

@@ -19,8 +19,10 @@ mod feed;
 pub mod find;
 pub mod guard;
 mod journal;
+pub mod judge;
 mod launch;
 mod order;
+mod permissions;
 mod placeholder;
 pub mod places;
 pub mod policies;
@@ -44,6 +46,7 @@ mod watch;
 
 pub use command::Command;
 pub use confine::{Builder, Confine, DetectError};
+pub use judge::{End, Ended};
 pub use refusal::SpawnError;
 pub use run::{Cancel, Event, Events, Run, Stdio};
 pub use spawn::adopt;

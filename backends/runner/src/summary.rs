@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use confine_core::backend::PlanDigest;
+use confine_core::classify::Judgement;
 use confine_core::policy::Background;
 use confine_core::policy::fs::NotGranted;
 use confine_core::report::{EnvironmentNote, Leftover, OutcomeNote, Output, PolicyNote, Usage, Violation};
@@ -11,6 +12,7 @@ use confine_core::{
 };
 
 use crate::guard::Aftermath;
+use crate::judge::{Case, Judge, texts};
 use crate::stamp::Stamp;
 
 /// Everything a report says that is known before the spawn.
@@ -28,6 +30,7 @@ pub(crate) struct Heading {
     not_granted: Vec<NotGranted>,
     background: Background,
     dropped: usize,
+    judge: Option<Judge>,
 }
 
 /// Everything that is known at the end.
@@ -74,7 +77,7 @@ impl Heading {
     ) -> Self {
         Self {
             stamp,
-            command: command.iter().map(|word| Text::from(word.as_os_str())).collect(),
+            command: texts(command),
             cwd: cwd.cloned(),
             backend: None,
             layers: Vec::new(),
@@ -84,7 +87,13 @@ impl Heading {
             not_granted: policy.map(|policy| policy.fs.not_granted.clone()).unwrap_or_default(),
             background: policy.map(|policy| policy.limits.background).unwrap_or_default(),
             dropped: 0,
+            judge: None,
         }
+    }
+
+    /// With what a failure is judged by.
+    pub(crate) fn judged(self, judge: Judge) -> Self {
+        Self { judge: Some(judge), ..self }
     }
 
     /// With what a backend made of it, and the number of dropped variables.
@@ -115,6 +124,7 @@ impl Heading {
             Outcome::LauncherFailed(fault) => Some(fault.clone()),
             _ => None,
         };
+        let judgement = self.judgement(&ending);
         let mut violations = ending.violations;
         violations.extend(ending.aftermath.violations);
         if self.background == Background::Deny && ending.left > 0 {
@@ -134,8 +144,9 @@ impl Heading {
             missing: self.missing.clone(),
             not_granted: self.not_granted.clone(),
             outcome: OutcomeNote::from(&ending.outcome),
-            verdict: ending.outcome.verdict(),
-            denials: Vec::new(),
+            verdict: judgement.verdict,
+            denials: judgement.denials,
+            not_the_sandbox: judgement.not_the_sandbox,
             violations,
             environment: EnvironmentNote { dropped: self.dropped },
             new_repositories: ending.aftermath.new_repositories,
@@ -147,6 +158,14 @@ impl Heading {
             leftovers: ending.leftovers,
             usage: ending.usage,
         }
+    }
+
+    fn judgement(&self, ending: &Ending) -> Judgement {
+        let judged = self.judge.as_ref().zip(self.backend.as_ref()).and_then(|(judge, backend)| {
+            let case = Case { backend, layers: &self.layers, command: &self.command, cwd: self.cwd.as_ref() };
+            judge.run(&case, &ending.outcome, ending.output.as_ref())
+        });
+        judged.unwrap_or_else(|| Judgement::plain(ending.outcome.verdict()))
     }
 }
 
