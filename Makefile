@@ -24,9 +24,8 @@ TESTS := $(shell if $(CARGO) nextest --version >/dev/null 2>&1; then echo nextes
 help: ## say what there is
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
 
-build: ## confine and its static stage, side by side in target/release
-	$(CARGO) build --locked --release --package confine
-	tests/stage.sh release $(TARGET)/release
+build: ## confine and its stage, static and side by side in target/release
+	tests/programs.sh release $(TARGET)/release
 
 setup: ## install what tests and demo need, where it is missing and we may
 	@tests/setup.sh

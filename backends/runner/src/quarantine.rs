@@ -15,9 +15,10 @@ use std::time::SystemTime;
 use confine_core::AbsPath;
 use confine_core::report::Quarantined;
 use nix::errno::Errno;
-use nix::fcntl::{OFlag, RenameFlags, openat, renameat2};
+use nix::fcntl::{OFlag, openat};
 use nix::sys::stat::{Mode, mkdirat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
+use rustix::fs::{RenameFlags, renameat_with};
 use serde::{Deserialize, Serialize};
 
 use crate::beneath::Spot;
@@ -249,7 +250,8 @@ fn note(own: &Place, record: &Record) -> io::Result<()> {
 fn relocate(from: &Spot, to: &Spot) -> nix::Result<()> {
     let rename = || {
         let (old, new) = (from.name.as_os_str(), to.name.as_os_str());
-        renameat2(&from.parent, old, &to.parent, new, RenameFlags::RENAME_NOREPLACE)
+        renameat_with(&from.parent, old, &to.parent, new, RenameFlags::NOREPLACE)
+            .map_err(|errno| Errno::from_raw(errno.raw_os_error()))
     };
     match rename() {
         Err(Errno::EACCES) => {
