@@ -4,12 +4,30 @@
 //! blocks that target, and whether it would have worked outside, is for classification to say; text alone is never
 //! more than a reason to look.
 
+mod builtin;
+mod errno;
+mod file;
+mod launcher;
+mod lines;
+mod quoting;
+mod row;
+mod sight;
+mod template;
+#[cfg(test)]
+mod tests;
+
 use std::ffi::OsString;
 use std::fmt;
+use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{BackendId, Effect, Layer, Text};
+use row::Answer;
+use sight::Index;
+
+pub use file::Provenance;
+pub use row::Row;
 
 /// A line in a [`Sighting`] or in evidence holds at most so many bytes.
 pub const LINE_BOUND: usize = 512;
@@ -141,47 +159,89 @@ pub struct Sighting {
 
 /// Why a text is no dialect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DialectError {
-    /// It is not TOML of the right shape.
-    #[error("line {line}: `{key}`: {reason}")]
-    Malformed {
-        /// Counted from 1.
-        line: usize,
-        /// The key or table, as far as known.
-        key: String,
-        /// What is wrong.
-        reason: String,
-    },
+#[error("line {line}: {}{reason}", named(key))]
+pub struct DialectError {
+    /// Counted from 1.
+    pub line: usize,
+    /// The key, as far as it is known.
+    pub key: String,
+    /// What is wrong.
+    pub reason: String,
+}
+
+fn named(key: &str) -> String {
+    if key.is_empty() || key == "." { String::new() } else { format!("`{key}`: ") }
 }
 
 /// A backend's wording of refusals, and that of the tools that run in it.
 #[derive(Clone, Debug)]
 pub struct Dialect {
     id: DialectId,
+    provenance: Provenance,
+    rows: Vec<Row>,
+    answers: Vec<Answer>,
+    contexts: Vec<file::Context>,
+    launcher: file::Launcher,
+    index: OnceLock<Option<Index>>,
 }
 
 impl Dialect {
-    /// Reads a dialect.
+    /// Reads a dialect. It may `include = ["tools"]`: how the usual programs word an error.
     ///
     /// # Errors
     /// The first thing that is wrong, with its line, key and reason.
     pub fn parse(text: &str) -> Result<Self, DialectError> {
-        let file: File = toml::from_str(text).map_err(|error| DialectError::Malformed {
-            line: 1,
-            key: String::new(),
-            reason: error.message().to_owned(),
-        })?;
-        Ok(Self { id: file.id })
+        let file = file::File::parse(text)?;
+        let mut dialect = Self {
+            id: file.id,
+            provenance: file.source,
+            rows: row::rows(file.rows, text)?,
+            answers: row::answers(file.answers, text)?,
+            contexts: file.contexts,
+            launcher: file.launcher,
+            index: OnceLock::new(),
+        };
+        for name in file.include {
+            let shared = builtin::shared(name.get_ref()).ok_or_else(|| DialectError {
+                line: file::line(text, name.span().start),
+                key: "include".into(),
+                reason: format!("`{}` is no shared table; there is `tools`", name.get_ref()),
+            })?;
+            dialect.include(shared)?;
+        }
+        Ok(dialect)
+    }
+
+    fn include(&mut self, text: &str) -> Result<(), DialectError> {
+        let file = file::File::parse(text)?;
+        self.rows.extend(row::rows(file.rows, text)?);
+        self.contexts.extend(file.contexts);
+        Ok(())
     }
 
     /// The dialect of one of our own backends; `None` for any other name.
-    pub fn builtin(_id: &DialectId) -> Option<&'static Self> {
-        None
+    pub fn builtin(id: &DialectId) -> Option<&'static Self> {
+        builtin::dialect(id)
+    }
+
+    /// The names of our own dialects.
+    pub fn names() -> impl Iterator<Item = DialectId> {
+        builtin::names()
     }
 
     /// Its name.
-    pub fn id(&self) -> &DialectId {
+    pub const fn id(&self) -> &DialectId {
         &self.id
+    }
+
+    /// Whether its rows were measured.
+    pub const fn provenance(&self) -> Provenance {
+        self.provenance
+    }
+
+    /// How tools word errors, the first that fits first.
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
     }
 
     /// The lines of `output` that a refusal may have caused, in order, at most [`SIGHTING_BOUND`]. Linear in its size.
@@ -190,17 +250,18 @@ impl Dialect {
     }
 
     /// As [`Dialect::read`]; where a line does not say what was tried, words of `context` (the command, as bytes) may.
-    pub fn read_beside(&self, _stream: Stream, _output: &[u8], _context: &[u8]) -> Vec<Sighting> {
-        Vec::new()
+    pub fn read_beside(&self, stream: Stream, output: &[u8], context: &[u8]) -> Vec<Sighting> {
+        self.sight(stream, output, context).into_iter().map(|(_, sighting)| sighting).collect()
+    }
+
+    /// The rows that `output` has a line for, each with its sighting: for whoever checks the table.
+    pub fn matches(&self, stream: Stream, output: &[u8], context: &[u8]) -> Vec<(&Row, Sighting)> {
+        let sighted = self.sight(stream, output, context).into_iter();
+        sighted.filter_map(|(row, sighting)| Some((self.rows.get(row)?, sighting))).collect()
     }
 
     /// The line of `stderr` that says that the launcher itself failed, as far as text can tell; the program never ran.
-    pub fn launcher_failure<'a>(&self, _exit: u8, _stderr: &'a [u8]) -> Option<&'a [u8]> {
-        None
+    pub fn launcher_failure<'a>(&self, exit: u8, stderr: &'a [u8]) -> Option<&'a [u8]> {
+        self.launcher.failure(exit, stderr)
     }
-}
-
-#[derive(Deserialize)]
-struct File {
-    id: DialectId,
 }
