@@ -93,6 +93,11 @@ pub struct Probe {
     pub bwrap: Result<Tool, Unusable>,
     /// The stage.
     pub stage: Result<Tool, Unusable>,
+    /// Whether the device nodes that the program sees can be kept from being changed by it. Whoever owns a node may
+    /// change its mode and its times: for root that is the host's own `/dev/null`, unless the runner may put read-only
+    /// mounts over the nodes (CAP_SYS_ADMIN, and a root directory that is a mount point). Other users own no node.
+    #[serde(default = "unasked")]
+    pub device_nodes: Result<(), Unusable>,
     /// Those of [`KERNEL_TABLES`] that exist: a mask over a missing one would fail the launch.
     #[serde(default)]
     pub kernel_tables: Vec<AbsPath>,
@@ -100,4 +105,12 @@ pub struct Probe {
     pub temporary: AbsPath,
     /// What a real launch of a backend said, by backend id; absent where none was tried.
     pub launches: BTreeMap<String, Result<(), Unusable>>,
+}
+
+/// The word of facts written before the question was asked: as careful as there can be.
+const fn unasked() -> Result<(), Unusable> {
+    Err(Unusable {
+        reason: Reason::new("nobody looked whether device nodes can be made read-only"),
+        remedy: None,
+    })
 }

@@ -5,6 +5,7 @@
 //! [`launch_hint`] then knows what to say about it.
 
 mod container;
+mod devices;
 mod namespaces;
 
 use std::collections::BTreeMap;
@@ -41,6 +42,7 @@ pub fn probe(find: &Find) -> Probe {
         user_namespaces: namespaces::here(),
         bwrap: find.bwrap(),
         stage: find.stage(),
+        device_nodes: devices::here(),
         kernel_tables: kernel_tables(),
         temporary: temporary(std::env::var_os("TMPDIR")),
         launches: BTreeMap::new(),

@@ -61,7 +61,7 @@ pub fn launch_hint() -> Option<Reason> {
 
 /// mountinfo lists what is reachable from the process's root. After chroot(2) into an ordinary directory nothing is
 /// mounted at `/` (a chroot into a mount point looks like any root: a launch tells).
-fn in_chroot(mountinfo: &[u8]) -> bool {
+pub(super) fn in_chroot(mountinfo: &[u8]) -> bool {
     let mut lines = mountinfo::parse(mountinfo).peekable();
     lines.peek().is_some() && !lines.any(|line| line.point.as_path() == Path::new("/"))
 }
