@@ -17,6 +17,15 @@ pub enum Showing {
     Writable,
 }
 
+/// What a Seatbelt profile says about operations of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// `allow`.
+    Allow,
+    /// `deny`.
+    Deny,
+}
+
 /// The columns of a level of access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
@@ -30,29 +39,52 @@ pub struct Row {
     pub device: u64,
     /// Landlock rights of a rule on a socket.
     pub socket: u64,
+    /// What a profile says to reading and executing.
+    pub reading: Verdict,
+    /// What a profile says to creating, changing and deleting.
+    pub writing: Verdict,
 }
 
 /// The row of `access`. A new level does not compile without all its columns.
 pub const fn row(access: Access) -> Row {
     let read = rights::READ & rights::FILE;
     match access {
-        Access::Hide => Row { showing: Showing::Nothing, directory: 0, file: 0, device: 0, socket: 0 },
+        Access::Hide => Row {
+            showing: Showing::Nothing,
+            directory: 0,
+            file: 0,
+            device: 0,
+            socket: 0,
+            reading: Verdict::Deny,
+            writing: Verdict::Deny,
+        },
         Access::Protect | Access::Read => Row {
             showing: Showing::ReadOnly,
             directory: rights::READ,
             file: read,
             device: read,
             socket: read,
+            reading: Verdict::Allow,
+            writing: Verdict::Deny,
         },
-        Access::Scratch => {
-            Row { showing: Showing::Empty, directory: rights::WRITE, file: 0, device: 0, socket: 0 }
-        }
+        // A profile has no private directory to give, so the host's is only out of reach.
+        Access::Scratch => Row {
+            showing: Showing::Empty,
+            directory: rights::WRITE,
+            file: 0,
+            device: 0,
+            socket: 0,
+            reading: Verdict::Deny,
+            writing: Verdict::Deny,
+        },
         Access::Write => Row {
             showing: Showing::Writable,
             directory: rights::WRITE,
             file: rights::WRITE & rights::FILE,
             device: rights::DEVICE,
             socket: rights::SOCKET,
+            reading: Verdict::Allow,
+            writing: Verdict::Allow,
         },
     }
 }

@@ -51,6 +51,10 @@ impl Backend for Bwrap {
         BackendId::new(NAME)
     }
 
+    fn is_for(&self, probe: &Probe) -> bool {
+        launch::is_linux(probe)
+    }
+
     fn governs(&self, probe: &Probe) -> BTreeMap<Effect, Governed> {
         let ready = ready(probe);
         let usable = ready.as_ref().map(|_| ()).map_err(|unusable| &unusable.reason);

@@ -17,6 +17,8 @@ pub(crate) enum Need {
     Seccomp,
     /// A caller that is not root.
     OrdinaryUser,
+    /// Device nodes that the program cannot change.
+    SafeNodes,
 }
 
 impl Need {
@@ -26,6 +28,7 @@ impl Need {
             Self::Landlock(abi) => probe.landlock.as_ref().is_ok_and(|have| *have >= abi.max(FLOOR)),
             Self::Seccomp => probe.seccomp.is_ok() && probe.arch.is_some(),
             Self::OrdinaryUser => probe.uid != 0,
+            Self::SafeNodes => probe.device_nodes.is_ok(),
         }
     }
 }
@@ -42,6 +45,7 @@ pub(crate) struct Row {
 pub(crate) enum Otherwise {
     Detected(&'static str),
     NotGoverned(&'static str),
+    Untestable(&'static str),
 }
 
 impl Row {
@@ -54,13 +58,14 @@ impl Row {
         match self.otherwise {
             Otherwise::Detected(reason) => Governed::Detected { reason: Reason::new(reason) },
             Otherwise::NotGoverned(reason) => Governed::not(reason),
+            Otherwise::Untestable(reason) => Governed::Untestable { reason: Reason::new(reason) },
         }
     }
 }
 
 /// What a table says on such a host; where the backend is unusable, that is the reason for every effect.
-pub(crate) fn answers(
-    tables: [&[Row]; 2],
+pub(crate) fn answers<const N: usize>(
+    tables: [&[Row]; N],
     usable: Result<(), &Reason>,
     probe: &Probe,
 ) -> BTreeMap<Effect, Governed> {
@@ -77,7 +82,6 @@ pub(crate) const SHARED: &[Row] = &[
     row(Effect::FsExec, &[], "confine has no key for executing"),
     row(Effect::FsLock, &[], "a lock needs no more than reading"),
     row(Effect::FdInherit, &[(Layer::Descriptors, Need::Nothing)], ""),
-    row(Effect::FdStdio, &[(Layer::Descriptors, Need::Nothing)], ""),
     row(Effect::NetHost, &[], "only a proxy tells hosts apart, and there is none yet"),
     row(Effect::NetUnixPathNew, &[(Layer::Landlock, Need::Landlock(9))], NO_SOCKET_RIGHT),
     row(Effect::ProcKernel, &[(Layer::Seccomp, Need::Seccomp)], NO_FILTER),
@@ -97,6 +101,7 @@ pub(crate) const SHARED: &[Row] = &[
 
 pub(crate) const NO_FILTER: &str = "system-call filters are not available";
 pub(crate) const NO_SOCKET_RIGHT: &str = "Landlock governs pathname sockets from ABI 9 only";
+pub(crate) const NODES_OF_ROOT: &str = "root owns the device nodes in sight, and nothing can make them read-only here: it may change their mode and times";
 
 /// A row without a need of its own.
 pub(crate) const fn row(effect: Effect, layers: &'static [(Layer, Need)], otherwise: &'static str) -> Row {

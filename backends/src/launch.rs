@@ -42,7 +42,7 @@ impl Settled {
             policy: policy.id.clone(),
             plan: digest(&self.launch),
             layers: layers(policy, probe, self.layers),
-            runner_only: runner_only(policy, &self.missing),
+            runner_only: runner_only(policy, probe, &self.missing),
             missing: self.missing,
             pins: self.pins,
             bound: self.bound,
@@ -62,7 +62,7 @@ pub(crate) fn plan_layers(plan: &Plan) -> impl Iterator<Item = Layer> {
 }
 
 /// The policy's environment with confine's markers. They are a hint to the program, not a proof.
-fn environment(policy: &Policy, backend: &BackendId) -> EnvPlan {
+pub(crate) fn environment(policy: &Policy, backend: &BackendId) -> EnvPlan {
     let mut env = policy.env.clone();
     let markers = [
         ("CONFINE", "1"),
@@ -132,7 +132,7 @@ pub(crate) fn withheld(policy: &Policy) -> u64 {
 }
 
 /// The digest of what a launch enforces: the wrapper's options and the stage's plan, without the command.
-fn digest(launch: &Launch) -> PlanDigest {
+pub(crate) fn digest(launch: &Launch) -> PlanDigest {
     let mut hash = Sha256::new();
     let mut feed = |word: &OsStr| {
         hash.update(word.as_bytes());
@@ -182,15 +182,20 @@ fn layers(policy: &Policy, probe: &Probe, of_backend: Vec<Layer>) -> Vec<Layer> 
 }
 
 /// What only a runner does, less what is missing anyway.
-fn runner_only(policy: &Policy, missing: &[Loss]) -> Vec<Loss> {
+fn runner_only(policy: &Policy, probe: &Probe, missing: &[Loss]) -> Vec<Loss> {
     let needs = policy.needs();
-    ONLY_BY_A_RUNNER
+    let roots: &[(Effect, &str)] = if probe.uid == 0 { &ONLY_BY_A_RUNNER_FOR_ROOT } else { &[] };
+    roots
         .iter()
+        .chain(ONLY_BY_A_RUNNER)
         .filter(|(effect, _)| needs.contains(*effect))
         .filter(|(effect, _)| missing.iter().all(|loss| loss.effect != *effect))
         .map(|(effect, reason)| Loss { effect: *effect, reason: Reason::new(reason) })
         .collect()
 }
+
+const ONLY_BY_A_RUNNER_FOR_ROOT: [(Effect, &str); 1] =
+    [(Effect::FsMetadata, "the runner makes root's device nodes read-only")];
 
 const ONLY_BY_A_RUNNER: &[(Effect, &str)] = &[
     (Effect::FsCarveOutNew, "the runner makes the placeholders and compares afterwards"),
@@ -203,9 +208,14 @@ const ONLY_BY_A_RUNNER: &[(Effect, &str)] = &[
     (Effect::LimitMemory, "the runner measures the memory"),
 ];
 
+/// Where the stage runs.
+pub(crate) fn is_linux(probe: &Probe) -> bool {
+    probe.os == "linux"
+}
+
 /// The reasons that make any backend unusable: another system, no stage, or a launch that failed.
 pub(crate) fn usable(backend: &str, probe: &Probe) -> Result<AbsPath, Unusable> {
-    if probe.os != "linux" {
+    if !is_linux(probe) {
         return Err(Unusable::without_remedy("it needs Linux"));
     }
     if let Some(Err(unusable)) = probe.launches.get(backend) {

@@ -12,10 +12,14 @@ pub mod landlock;
 mod launch;
 pub mod lower;
 pub mod registry;
+pub mod seatbelt;
 pub mod seccomp;
+mod windows;
 
-pub use access::{Row, Showing, row};
+pub use access::{Row, Showing, Verdict, row};
 pub use bwrap::Bwrap;
 pub use landlock::Landlock;
 pub use lower::{Lowered, Mount, lower};
 pub use registry::{Refusals, Registry};
+pub use seatbelt::Seatbelt;
+pub use windows::Windows;

@@ -1,8 +1,9 @@
-//! From the file part of a policy to mounts and Landlock rules, in one walk.
+//! From the file part of a policy to mounts, Landlock rules and clauses of a Seatbelt profile, in one walk.
 //!
 //! The plan is walked once in path order, and the same step pushes to all lists, so the layers cannot disagree by
-//! construction. There is no other producer of mounts or rules. Landlock paths are destination paths.
+//! construction. There is no other producer of any of them. Landlock paths are destination paths.
 
+mod clause;
 mod item;
 mod mount;
 
@@ -13,6 +14,7 @@ use confine_core::policy::fs::Proc;
 use confine_core::policy::{Access, FsPlan, Kind};
 use confine_core::{AbsPath, Effect, Gap, Reason};
 
+pub use clause::Clause;
 pub use item::Backdrop;
 use item::Item;
 pub(crate) use item::fixed;
@@ -45,6 +47,8 @@ pub struct Lowered {
     pub mounts: Vec<Mount>,
     /// In path order; they only add up.
     pub grants: Vec<Grant>,
+    /// In path order, so that the last one that matches a path is the nearest.
+    pub clauses: Vec<Clause>,
     /// What only the mounts say: Landlock rules only add up, and nothing subtracts.
     pub mount_only: Vec<Gap>,
     /// Directories that are mounted onto themselves so that they cannot be renamed: a carve-out lies below.
@@ -103,6 +107,7 @@ impl Walk {
         match item {
             Item::Entry(access, kind) => self.entry(path, access, kind),
             Item::Placeholder => self.placeholder(path),
+            Item::Missing => self.missing(path),
             Item::Precreated => self.precreated(path),
             Item::Link(target) => self.link(path, target),
             Item::Devices => self.devices(path),
@@ -115,6 +120,7 @@ impl Walk {
 
     fn entry(&mut self, path: AbsPath, access: Access, kind: Kind) {
         let row = row(access);
+        self.lowered.clauses.push(Clause::new(path.clone(), access, kind));
         self.subtract(&path, access, kind);
         if self.private || access != Access::Scratch {
             self.grant(&path, row.rights(kind));
@@ -162,14 +168,23 @@ impl Walk {
     /// The runner makes it before the launch; without a runner it is not there, and then nothing is mounted.
     fn placeholder(&mut self, path: AbsPath) {
         if self.above(&path) == Showing::Writable {
+            self.lowered.clauses.push(Clause::new(path.clone(), Access::Protect, Kind::Directory));
             self.pin(&path);
             self.mount(Operation::ReadOnlyBindIfPresent, path, Showing::ReadOnly);
+        }
+    }
+
+    /// Nothing can be mounted where nothing is; a profile goes by paths.
+    fn missing(&mut self, path: AbsPath) {
+        if self.above(&path) == Showing::Writable {
+            self.lowered.clauses.push(Clause::new(path, Access::Protect, Kind::Directory));
         }
     }
 
     /// Likewise. Inside a write grant the program makes it itself. Elsewhere the rule names a file: a foreign spawner
     /// makes the file too, or the stage refuses to start and names it (fail closed, never a wider rule).
     fn precreated(&mut self, path: AbsPath) {
+        self.lowered.clauses.push(Clause::new(path.clone(), Access::Write, Kind::File));
         self.grant(&path, row(Access::Write).file);
         if self.above(&path) != Showing::Writable {
             self.mount(Operation::BindIfPresent, path, Showing::Writable);

@@ -2,7 +2,7 @@
 
 use confine_core::{Argv, Backend, BackendId, ConfineError, ConfinedArgv, Effects, Policy, Probe};
 
-use crate::{Bwrap, Landlock};
+use crate::{Bwrap, Landlock, Seatbelt, Windows};
 
 /// Backends in order of preference.
 pub struct Registry(Vec<Box<dyn Backend>>);
@@ -17,23 +17,34 @@ impl Registry {
         Self(backends)
     }
 
+    /// Each backend as `change` makes it.
+    #[must_use]
+    pub fn map(self, change: impl FnMut(Box<dyn Backend>) -> Box<dyn Backend>) -> Self {
+        Self(self.0.into_iter().map(change).collect())
+    }
+
     /// In order.
     pub fn iter(&self) -> impl Iterator<Item = &dyn Backend> {
         self.0.iter().map(AsRef::as_ref)
     }
 
-    /// By name.
+    /// In order, those that are meant for such a host.
+    pub fn for_host(&self, probe: &Probe) -> impl Iterator<Item = &dyn Backend> {
+        self.iter().filter(|backend| backend.is_for(probe))
+    }
+
+    /// By name, whatever the host.
     pub fn by_id(&self, id: &BackendId) -> Option<&dyn Backend> {
         self.iter().find(|backend| backend.id() == *id)
     }
 
-    /// The first backend that enforces all that the policy needs.
+    /// The first backend for this host that enforces all that the policy needs.
     ///
     /// # Errors
-    /// Every refusal.
+    /// Every refusal of those that are for it.
     pub fn choose(&self, argv: &Argv, policy: &Policy, probe: &Probe) -> Result<ConfinedArgv, Refusals> {
         let mut refusals = Vec::new();
-        for backend in self.iter() {
+        for backend in self.for_host(probe) {
             match backend.confine(argv, policy, probe) {
                 Ok(confined) => return Ok(confined),
                 Err(refusal) => refusals.push(refusal),
@@ -56,9 +67,9 @@ impl Refusals {
     }
 }
 
-/// Ours, in order: bwrap, landlock.
+/// Ours, in order: bwrap, landlock; on macOS seatbelt; for Windows the answer that there is none.
 impl Default for Registry {
     fn default() -> Self {
-        Self::new(vec![Box::new(Bwrap), Box::new(Landlock)])
+        Self::new(vec![Box::new(Bwrap), Box::new(Landlock), Box::new(Seatbelt), Box::new(Windows)])
     }
 }

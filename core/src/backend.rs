@@ -40,6 +40,12 @@ pub trait Backend: Send + Sync {
     /// Its name.
     fn id(&self) -> BackendId;
 
+    /// Whether it is meant for such a system at all. One that is not is left out of every choice, and answers by name
+    /// only.
+    fn is_for(&self, _: &Probe) -> bool {
+        true
+    }
+
     /// What it can do about each effect on such a host, for some policy. A policy that it cannot express is refused
     /// by [`confine`](Backend::confine).
     fn governs(&self, probe: &Probe) -> BTreeMap<Effect, Governed>;
@@ -185,7 +191,8 @@ pub struct Wrapper {
 pub struct Launch {
     /// bwrap with its options; `None` for the stage alone.
     pub wrapper: Option<Wrapper>,
-    /// The stage on disk, by its path on the host.
+    /// The stage on disk, by its path on the host; where there is none, the program that stands in its place, confines
+    /// itself and executes the command.
     pub stage: AbsPath,
     /// Where the stage is in the sandbox's view.
     pub stage_inside: AbsPath,

@@ -30,6 +30,11 @@ pub(super) const OWN: &[Row] = &[
         ),
     },
     row(Effect::FsSymlink, &[LANDLOCK], ""),
+    row(
+        Effect::FdStdio,
+        &[(Layer::Descriptors, Need::OrdinaryUser)],
+        "root owns the host's device nodes: through a descriptor on one it may change its mode and times",
+    ),
     row(Effect::NetTcp, &[(Layer::Landlock, Need::Landlock(4)), SECCOMP], NO_FILTER),
     row(Effect::NetUdp, &[SECCOMP], NO_FILTER),
     row(Effect::NetUnixPath, &[(Layer::Landlock, Need::Landlock(9))], NO_SOCKET_RIGHT),

@@ -20,6 +20,8 @@ pub enum Backdrop<'a> {
     },
     /// The host's own view.
     Host,
+    /// The host's own view on macOS, where nothing in `/dev` is anybody's but the few nodes that every program has.
+    Profile,
 }
 
 /// One place of the walk.
@@ -27,6 +29,7 @@ pub enum Backdrop<'a> {
 pub(super) enum Item {
     Entry(Access, Kind),
     Placeholder,
+    Missing,
     Precreated,
     Link(PathBuf),
     Devices,
@@ -58,6 +61,7 @@ pub(super) fn items(plan: &FsPlan, backdrop: Backdrop<'_>) -> Items {
             stage_in_view(stage, &mut items);
         }
         Backdrop::Host => host_nodes(&mut items),
+        Backdrop::Profile => without_devices(plan, &mut items),
     }
     items
 }
@@ -79,6 +83,13 @@ fn host_nodes(items: &mut Items) {
     items.extend(NODES.iter().filter_map(|node| Some((dev.join(node).ok()?, Item::Node))));
     items.insert(shared, Item::SharedMemory);
     items.insert(proc, Item::Processes(Proc::Host));
+}
+
+fn without_devices(plan: &FsPlan, items: &mut Items) {
+    for missing in &plan.missing {
+        items.entry(missing.clone()).or_insert(Item::Missing);
+    }
+    items.insert(fixed("/dev"), Item::Entry(Access::Hide, Kind::Directory));
 }
 
 fn stage_in_view(stage: &AbsPath, items: &mut Items) {

@@ -52,7 +52,7 @@ fn lowered(plan: &FsPlan) -> Lowered {
 }
 
 /// Paths over a tiny alphabet, so that they nest.
-fn place() -> impl Strategy<Value = String> {
+pub(crate) fn place() -> impl Strategy<Value = String> {
     proptest::collection::vec(proptest::sample::select(vec!["a", "b", "a-b"]), 1..5)
         .prop_map(|names| format!("/w/{}", names.join("/")))
 }
@@ -67,7 +67,7 @@ fn access() -> impl Strategy<Value = Access> {
     ])
 }
 
-fn plan() -> impl Strategy<Value = FsPlan> {
+pub(crate) fn plan() -> impl Strategy<Value = FsPlan> {
     let root = proptest::sample::select(vec![Access::Hide, Access::Read, Access::Write]);
     let entries = proptest::collection::btree_map(place(), access(), 0..12);
     let placeholders = proptest::collection::vec(place(), 0..3);

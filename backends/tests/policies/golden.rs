@@ -58,11 +58,18 @@ fn render(confined: &ConfinedArgv) -> String {
 fn check(name: &str, backend: &dyn Backend, policy: &Policy, probe: &Probe) {
     let confined = backend.confine(&fixture::argv(), policy, probe).unwrap();
     let rendered = render(&confined);
-    let file: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests/golden", &format!("{}-{name}.txt", backend.id())]
-        .iter()
-        .collect();
-    if std::env::var_os("CONFINE_GOLDEN").is_some_and(|word| word == "write") {
-        std::fs::write(&file, &rendered).unwrap();
+    matches(&format!("{}-{name}.txt", backend.id()), &rendered);
+}
+
+/// Whether golden files are to be written.
+pub(crate) fn is_written() -> bool {
+    std::env::var_os("CONFINE_GOLDEN").is_some_and(|word| word == "write")
+}
+
+pub(crate) fn matches(name: &str, rendered: &str) {
+    let file: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests/golden", name].iter().collect();
+    if is_written() {
+        std::fs::write(&file, rendered).unwrap();
     }
     let golden = std::fs::read_to_string(&file).unwrap_or_default();
     assert_eq!(rendered, golden, "{} differs; CONFINE_GOLDEN=write writes it", file.display());

@@ -3,11 +3,14 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::string_slice,
     reason = "functions of tests, outside the test functions"
 )]
 
 mod agreement;
+mod effects;
 mod fixture;
 mod golden;
 mod host;
 mod refusals;
+mod seatbelt;
