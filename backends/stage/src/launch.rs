@@ -12,7 +12,6 @@ use crate::plan::{Plan, Role};
 use crate::program::Program;
 use crate::reaper::Reaper;
 use crate::report::Report;
-use crate::scratch::Scratch;
 use crate::session::{self, Side};
 use crate::status::Step;
 use crate::{descent, descriptors, exit, mounts, processes, sys, terminal, view};
@@ -58,9 +57,11 @@ fn launch(invocation: &Invocation, report: &Report) -> Result<u8, Failure> {
         mounts::check(&plan.bound, &plan.writable)?;
     }
     let terminal = plan.tty.map(|size| terminal::open_for(size, report)).transpose()?;
-    let scratch = plan.scratch.as_ref().map(Scratch::create).transpose()?;
-    let program = Program { invocation, terminal, stderr, scratch: scratch.as_ref().map(Scratch::rule) };
-    let code = Reaper::start(program, report, lifeline).map(|mut reaper| reaper.run());
+    let mut scratch = None;
+    let code = Reaper::start(Program { invocation, terminal, stderr }, report, lifeline).map(|mut reaper| {
+        scratch = reaper.scratch.take();
+        reaper.run()
+    });
     if plan.role == Role::Supervisor {
         descent::end();
     }

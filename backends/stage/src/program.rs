@@ -15,6 +15,7 @@ use crate::failure::{Failure, number};
 use crate::invocation::Invocation;
 use crate::lookup::{self, Miss};
 use crate::plan::{Bound, Rule};
+use crate::scratch::Scratch;
 use crate::status::{Record, Step};
 use crate::{capabilities, descriptors, exit, filter, rlimits, sys, terminal};
 
@@ -24,8 +25,6 @@ pub(crate) struct Program<'a> {
     /// The slave.
     pub(crate) terminal: Option<OwnedFd>,
     pub(crate) stderr: Option<OwnedFd>,
-    /// The private temporary directory.
-    pub(crate) scratch: Option<Rule>,
 }
 
 /// A process on its way to the program.
@@ -33,10 +32,18 @@ pub(crate) struct Started {
     pub(crate) pid: Pid,
     /// One [`Record`] a message; end of file when the program runs or the process is gone.
     pub(crate) words: OwnedFd,
+    /// The private temporary directory.
+    pub(crate) scratch: Option<Scratch>,
+}
+
+/// What the program's process found out on its way.
+struct Ready {
+    file: Result<CString, Miss>,
+    scratch: Option<Rule>,
 }
 
 impl Program<'_> {
-    /// Forks, and drops what is the child's alone.
+    /// Forks, makes the private directory meanwhile, and drops what is the child's alone.
     pub(crate) fn start(self) -> Result<Started, Failure> {
         let failed = |words| Failure::of(Step::Process, words);
         let (near, far) = socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)
@@ -44,7 +51,11 @@ impl Program<'_> {
         capabilities::bound()?;
         let stage = getpid();
         match sys::fork().map_err(failed("fork"))? {
-            ForkResult::Parent { child } => Ok(Started { pid: child, words: near }),
+            ForkResult::Parent { child } => {
+                let plan = self.invocation.plan.scratch.as_ref();
+                let scratch = plan.map(|rule| Scratch::create(rule, &near)).transpose()?;
+                Ok(Started { pid: child, words: near, scratch })
+            }
             ForkResult::Child => sys::exit_now(self.run(stage, &far)),
         }
     }
@@ -60,31 +71,36 @@ impl Program<'_> {
                 say(&failure.record());
                 exit::FAILED
             }
-            Ok(found) => {
+            Ok(Ready { file, scratch }) => {
                 say(&Record::Staged { pid: getpid().as_raw() });
-                say(&found.map_or_else(|miss| miss.record(), |file| self.execute(&file)));
+                say(&file.map_or_else(|miss| miss.record(), |file| self.execute(&file, scratch)));
                 exit::NOT_EXECUTABLE
             }
         }
     }
 
     /// Every layer, in the one order that works: each needs rights that the next one takes.
-    fn prepare(&self, stage: Pid, words: &OwnedFd) -> Result<Result<CString, Miss>, Failure> {
+    fn prepare(&self, stage: Pid, words: &OwnedFd) -> Result<Ready, Failure> {
         let plan = &self.invocation.plan;
         self.attach(stage, words)?;
-        let domain = self.domain()?;
+        let mut domain = self.domain()?;
         let mut filter = filter::read(&plan.seccomp)?;
+        // As late as the rights for it are there.
+        let scratch = plan.scratch.as_ref().map(|rule| Scratch::rule(rule, words)).transpose()?;
+        if let Some(rule) = &scratch {
+            domain = domain.map(|domain| domain.allow(rule, None)).transpose()?;
+        }
         rlimits::apply(&plan.rlimits)?;
         capabilities::drop_all()?;
         set_no_new_privs().map_err(Failure::of(Step::Landlock, "no_new_privs"))?;
         domain.map_or(Ok(()), Domain::enter)?;
         let path = std::env::var_os("PATH");
-        let found = lookup::find(OsStr::from_bytes(self.invocation.program.as_bytes()), path.as_deref());
+        let file = lookup::find(OsStr::from_bytes(self.invocation.program.as_bytes()), path.as_deref());
         sys::default_signals();
         if !filter.is_empty() {
             filter::install(&mut filter)?;
         }
-        Ok(found)
+        Ok(Ready { file, scratch })
     }
 
     /// The process's own session and descriptors.
@@ -107,8 +123,7 @@ impl Program<'_> {
         let plan = &self.invocation.plan;
         let Some(ruleset) = &plan.landlock else { return Ok(None) };
         let seen: BTreeMap<&OsString, &Bound> = plan.bound.iter().map(|one| (&one.path, one)).collect();
-        let mut rules = ruleset.rules.iter().chain(&self.scratch);
-        let domain = rules.try_fold(Domain::create(ruleset)?, |domain, rule| {
+        let domain = ruleset.rules.iter().try_fold(Domain::create(ruleset)?, |domain, rule| {
             domain.allow(rule, seen.get(&rule.path).copied())
         })?;
         match plan.stdio_access {
@@ -118,8 +133,8 @@ impl Program<'_> {
     }
 
     /// Signals are let in last, so that one which came early ends a staged program and not a launch.
-    fn execute(&self, file: &CStr) -> Record {
-        let environment = self.environment();
+    fn execute(&self, file: &CStr, scratch: Option<Rule>) -> Record {
+        let environment = self.environment(scratch);
         let Err(errno) = sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)
             .and_then(|()| execve(file, &self.invocation.argv, &environment));
         Record::ExecFailed { found: true, errno: number(errno), program: file.to_bytes().to_vec() }
@@ -127,9 +142,9 @@ impl Program<'_> {
 
     /// The stage's own, with the private directory as TMPDIR where there is one, and with PWD as the program's directory:
     /// bwrap leaves that of its own `--chdir` there.
-    fn environment(&self) -> Vec<CString> {
+    fn environment(&self, scratch: Option<Rule>) -> Vec<CString> {
         let directory = ("PWD".into(), self.invocation.plan.cwd.clone());
-        let scratch = self.scratch.as_ref().map(|rule| ("TMPDIR".into(), rule.path.clone()));
+        let scratch = scratch.map(|rule| ("TMPDIR".into(), rule.path));
         let own: Vec<(OsString, OsString)> = scratch.into_iter().chain([directory]).collect();
         std::env::vars_os()
             .filter(|(name, _)| own.iter().all(|(one, _)| one != name))

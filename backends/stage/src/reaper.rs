@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::plan::Role;
 use crate::program::{Program, Started};
 use crate::report::{Heard, Report};
+use crate::scratch::Scratch;
 use crate::status::{Command, MAX_LEFTOVERS, MAX_RECORD, Record, Step};
 use crate::sys::Reaped;
 use crate::{capabilities, descent, descriptors, exit, processes, session, sys};
@@ -38,6 +39,8 @@ pub(crate) struct Reaper<'a> {
     signals: SignalFd,
     lifeline: Option<OwnedFd>,
     phase: Phase,
+    /// To be removed when the descent is dead.
+    pub(crate) scratch: Option<Scratch>,
 }
 
 impl<'a> Reaper<'a> {
@@ -52,7 +55,7 @@ impl<'a> Reaper<'a> {
         let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
         let signals = SignalFd::with_flags(&heard, flags).map_err(Failure::of(Step::Process, "signalfd"))?;
         let role = program.invocation.plan.role;
-        let Started { pid, words } = program.start()?;
+        let Started { pid, words, scratch } = program.start()?;
         let reaper = Self {
             report,
             role,
@@ -61,6 +64,7 @@ impl<'a> Reaper<'a> {
             signals,
             lifeline,
             phase: Phase::Preparing,
+            scratch,
         };
         reaper.give_up();
         Ok(reaper)

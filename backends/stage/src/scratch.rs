@@ -4,13 +4,15 @@
 //! followed, modes are no obstacle, and depth costs neither stack nor descriptors, since directories are moved up to the
 //! top before they are emptied.
 
-use std::ffi::{CString, OsStr};
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::{CString, OsStr, OsString};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
 use nix::dir::Dir;
+use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, open, openat, renameat};
+use nix::sys::socket::{MsgFlags, recv, send};
 use nix::sys::stat::{FchmodatFlags, Mode, SFlag, fchmod, fchmodat, fstatat};
 use nix::unistd::{UnlinkatFlags, mkdtemp, unlinkat};
 
@@ -21,23 +23,38 @@ use crate::status::Step;
 /// One that exists.
 pub(crate) struct Scratch {
     path: PathBuf,
-    access: u64,
     directory: OwnedFd,
 }
 
+/// What mkdtemp(3) chooses.
+const TEMPLATE: [u8; 6] = *b"XXXXXX";
+
 impl Scratch {
     /// By mkdtemp(3), so with mode 0700 and a name that was free.
-    pub(crate) fn create(plan: &Rule) -> Result<Self, Failure> {
+    ///
+    /// On a disk that takes as long as all else before the fork, so it is done after it, and the program's process, which
+    /// has enough to do meanwhile, is told the end of the name.
+    pub(crate) fn create(plan: &Rule, program: &OwnedFd) -> Result<Self, Failure> {
         let failed = |errno| Failure::at(Step::Scratch, &plan.path, errno);
-        let template = [plan.path.as_bytes(), b"XXXXXX"].concat();
+        let template = [plan.path.as_bytes(), &TEMPLATE].concat();
         let path = mkdtemp(OsStr::from_bytes(&template)).map_err(failed)?;
         let directory = open(&path, DIRECTORY, Mode::empty()).map_err(failed)?;
-        Ok(Self { path, access: plan.access, directory })
+        let chosen = path.as_os_str().as_bytes().get(plan.path.len()..).unwrap_or_default();
+        // A process that is gone is noticed by its end of file.
+        let _ = send(program.as_raw_fd(), chosen, MsgFlags::MSG_NOSIGNAL);
+        Ok(Self { path, directory })
     }
 
-    /// What the program may do there.
-    pub(crate) fn rule(&self) -> Rule {
-        Rule { access: self.access, path: self.path.clone().into() }
+    /// In the program's process: what it may do there, as soon as it is there.
+    pub(crate) fn rule(plan: &Rule, stage: &OwnedFd) -> Result<Rule, Failure> {
+        let mut chosen = TEMPLATE;
+        match recv(stage.as_raw_fd(), &mut chosen, MsgFlags::empty()) {
+            Ok(length) if length == chosen.len() => {
+                let path = [plan.path.as_bytes(), &chosen].concat();
+                Ok(Rule { access: plan.access, path: OsString::from_vec(path) })
+            }
+            heard => Err(Failure::at(Step::Scratch, &plan.path, heard.err().unwrap_or(Errno::EPIPE))),
+        }
     }
 
     /// As far as it goes: at the end nobody is left to be told.
