@@ -7,6 +7,7 @@
 mod access;
 mod balance;
 pub mod bwrap;
+pub mod foreign;
 mod governance;
 pub mod landlock;
 mod launch;

@@ -4,8 +4,11 @@ use confine_core::{Argv, Backend, BackendId, ConfineError, ConfinedArgv, Effects
 
 use crate::{Bwrap, Landlock, Seatbelt, Windows};
 
-/// Backends in order of preference.
-pub struct Registry(Vec<Box<dyn Backend>>);
+/// Backends in order of preference, and after them those that are taken only by their name.
+pub struct Registry {
+    automatic: Vec<Box<dyn Backend>>,
+    named: Vec<Box<dyn Backend>>,
+}
 
 /// Every backend's refusal, in the order of the registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,18 +17,34 @@ pub struct Refusals(pub Vec<ConfineError>);
 impl Registry {
     /// From an ordered list.
     pub fn new(backends: Vec<Box<dyn Backend>>) -> Self {
-        Self(backends)
+        Self { automatic: backends, named: Vec::new() }
+    }
+
+    /// With backends that [`choose`](Self::choose) never takes by itself, whatever the policy needs: who confines is for
+    /// the user to say, where it is not one of ours.
+    #[must_use]
+    pub fn with_named(mut self, backends: impl IntoIterator<Item = Box<dyn Backend>>) -> Self {
+        self.named.extend(backends);
+        self
     }
 
     /// Each backend as `change` makes it.
     #[must_use]
-    pub fn map(self, change: impl FnMut(Box<dyn Backend>) -> Box<dyn Backend>) -> Self {
-        Self(self.0.into_iter().map(change).collect())
+    pub fn map(self, mut change: impl FnMut(Box<dyn Backend>) -> Box<dyn Backend>) -> Self {
+        Self {
+            automatic: self.automatic.into_iter().map(&mut change).collect(),
+            named: self.named.into_iter().map(&mut change).collect(),
+        }
     }
 
-    /// In order.
+    /// All of them, in order.
     pub fn iter(&self) -> impl Iterator<Item = &dyn Backend> {
-        self.0.iter().map(AsRef::as_ref)
+        self.automatic().chain(self.named.iter().map(AsRef::as_ref))
+    }
+
+    /// Those that [`choose`](Self::choose) takes, in order of preference.
+    pub fn automatic(&self) -> impl Iterator<Item = &dyn Backend> {
+        self.automatic.iter().map(AsRef::as_ref)
     }
 
     /// In order, those that are meant for such a host.
@@ -44,7 +63,7 @@ impl Registry {
     /// Every refusal of those that are for it.
     pub fn choose(&self, argv: &Argv, policy: &Policy, probe: &Probe) -> Result<ConfinedArgv, Refusals> {
         let mut refusals = Vec::new();
-        for backend in self.for_host(probe) {
+        for backend in self.automatic().filter(|backend| backend.is_for(probe)) {
             match backend.confine(argv, policy, probe) {
                 Ok(confined) => return Ok(confined),
                 Err(refusal) => refusals.push(refusal),

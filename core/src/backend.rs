@@ -8,6 +8,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::denial::{Dialect, DialectId};
 use crate::policy::EnvPlan;
 use crate::{AbsPath, Argv, Effect, Effects, Governed, Layer, Policy, PolicyId, Probe, Reason, Text};
 
@@ -55,6 +56,11 @@ pub trait Backend: Send + Sync {
     /// # Errors
     /// Whatever of the policy it cannot enforce here, unless the policy accepts to lose it. Never less, silently.
     fn confine(&self, argv: &Argv, policy: &Policy, probe: &Probe) -> Result<ConfinedArgv, ConfineError>;
+
+    /// How refusals are worded where it confines; `None` where nobody has written it down.
+    fn dialect(&self) -> Option<&Dialect> {
+        Dialect::builtin(&DialectId::from(&self.id()))
+    }
 }
 
 /// A place where a policy asks for what a backend has no words for.

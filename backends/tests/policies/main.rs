@@ -10,6 +10,7 @@
 mod agreement;
 mod effects;
 mod fixture;
+mod foreign;
 mod golden;
 mod host;
 mod refusals;
