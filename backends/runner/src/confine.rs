@@ -117,7 +117,12 @@ impl Builder {
         }
         let registry = self.registry.unwrap_or_default();
         let image = if self.by_path { Image::File } else { Image::Sealed(OnceLock::new()) };
-        let spawner = Arc::new(Spawner::start().map_err(DetectError::Thread)?);
+        let spawner = Arc::new(spawner(&probe).map_err(DetectError::Thread)?);
         Ok(Confine { shared: Arc::new(Shared { probe, registry, image, places, spawner }) })
     }
+}
+
+/// Root's bwrap is started by a thread that needs some time to make itself ready.
+fn spawner(probe: &Probe) -> io::Result<Spawner> {
+    if probe.uid == 0 && probe.bwrap.is_ok() { Spawner::warm() } else { Ok(Spawner::default()) }
 }

@@ -9,17 +9,20 @@ use std::os::fd::{OwnedFd, RawFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::sync::{Arc, OnceLock};
 
+use confine_backends::Bwrap;
+use confine_core::Backend as _;
 use confine_core::backend::{Handover, Launch};
 use confine_core::policy::env::Environment;
 use confine_core::{AbsPath, ConfinedArgv, LaunchFault, LaunchStage};
 use confine_stage::plan::{Bound, Plan, TerminalSize};
 use nix::errno::Errno;
+use nix::unistd::Uid;
 
 use crate::beneath::Walk;
 use crate::fault;
 use crate::guard::Guard;
 use crate::sealed;
-use crate::spawn::{Group, Request};
+use crate::spawn::{Group, Parent, Request};
 use crate::stream::Program;
 
 /// bwrap takes 9,000 words in all; a longer command goes to the stage with its plan.
@@ -101,8 +104,16 @@ pub(crate) fn request(
         environment: variables(environment)?,
         descriptors,
         group,
+        parent: parent(confined),
         guard,
     })
+}
+
+/// Nothing is known of what a foreign wrapper expects of the thread that starts it; root's needs its devices.
+fn parent(confined: &ConfinedArgv) -> Parent {
+    let is_ours = confined.launch.wrapper.is_none() || confined.backend == Bwrap.id();
+    let needs_devices = confined.launch.wrapper.is_some() && Uid::effective().is_root();
+    if is_ours && !needs_devices { Parent::Caller } else { Parent::Keeper }
 }
 
 /// Which files these paths are, without following a link. What is not there is not shown, or fails the launch.

@@ -1,30 +1,31 @@
 //! Starting a wrapper, and the process that comes of it.
 //!
-//! One thread per [`Confine`](crate::Confine) starts every wrapper: posix_spawn(3) blocks until the new process has
-//! executed, so it stays off the runtime, and a parent-death signal that a wrapper may set follows the thread that
-//! spawned it, not the process, so that thread lives as long as there is a run. Root's bwrap, which sets none, is the
-//! exception: see [`devices`].
+//! The stage, and an ordinary user's bwrap, are started by the calling thread: posix_spawn(3) blocks until the new
+//! process has executed (0.3 ms). Everything else is started by a thread that lives as long as there is a run: root's
+//! bwrap, which needs a mount namespace around it ([`devices`]), and wrappers of others, since a parent-death signal that
+//! a wrapper may set follows the thread that spawned it, not the process.
 
 mod devices;
+mod keeper;
 mod system;
 
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd, RawFd};
-use std::sync::Arc;
-use std::sync::mpsc;
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
-use nix::unistd::{Pid, Uid};
+use nix::unistd::Pid;
 use tokio::io::unix::AsyncFd;
-use tokio::sync::oneshot;
 
 use crate::guard::Guard;
 use crate::tree;
+
+use keeper::Keeper;
 
 pub use system::adopt;
 pub(crate) use system::{receive, watched, watched_for_room};
@@ -41,6 +42,15 @@ pub(crate) enum Group {
     Callers,
 }
 
+/// Which thread starts a wrapper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Parent {
+    /// The one that asks.
+    Caller,
+    /// One that lives as long as there is a run, and in which root's device nodes are read-only.
+    Keeper,
+}
+
 /// What is to be started.
 pub(crate) struct Request {
     /// Absolute, or `/proc/self/fd/N` with N among the targets.
@@ -53,6 +63,8 @@ pub(crate) struct Request {
     pub(crate) descriptors: Vec<(RawFd, OwnedFd)>,
     /// Its process group.
     pub(crate) group: Group,
+    /// Who starts it.
+    pub(crate) parent: Parent,
     /// What is owed on the host once the tree is gone.
     pub(crate) guard: Guard,
 }
@@ -66,57 +78,41 @@ pub(crate) struct Process {
     end: Option<WaitStatus>,
 }
 
-/// The thread that starts wrappers. It ends with this value.
+/// Starts wrappers. The keeping thread ends with this value.
+#[derive(Default)]
 pub(crate) struct Spawner {
-    jobs: mpsc::Sender<Job>,
-}
-
-struct Job {
-    request: Request,
-    reply: oneshot::Sender<io::Result<Process>>,
+    keeper: OnceLock<Keeper>,
 }
 
 impl Spawner {
-    /// Starts the thread.
-    pub(crate) fn start() -> io::Result<Self> {
-        let (jobs, queue) = mpsc::channel::<Job>();
-        thread::Builder::new().name("confine-spawn".into()).stack_size(128 * 1024).spawn(move || {
-            for job in queue {
-                // Where nobody waits any more, the process comes back and is dropped, and so reaped.
-                let _ = job.reply.send(start(job.request));
-            }
-        })?;
-        Ok(Self { jobs })
+    /// With the keeping thread, which makes itself ready meanwhile.
+    ///
+    /// # Errors
+    /// No thread can be made.
+    pub(crate) fn warm() -> io::Result<Self> {
+        Ok(Self { keeper: OnceLock::from(Keeper::start()?) })
     }
 
     /// Starts a wrapper.
+    ///
+    /// # Errors
+    /// As posix_spawn(3) and pidfd_open(2); no thread can be made.
     pub(crate) async fn spawn(&self, request: Request) -> io::Result<Process> {
-        let (reply, answer) = oneshot::channel();
-        let gone = || io::Error::other("the spawning thread is gone");
-        self.jobs.send(Job { request, reply }).map_err(|_| gone())?;
-        answer.await.map_err(|_| gone())?
+        match (request.parent, self.keeper.get()) {
+            (Parent::Caller, _) => start(request),
+            (Parent::Keeper, Some(keeper)) => keeper.spawn(request).await,
+            (Parent::Keeper, None) => {
+                let started = Keeper::start()?;
+                self.keeper.get_or_init(|| started).spawn(request).await
+            }
+        }
     }
 }
 
 fn start(request: Request) -> io::Result<Process> {
-    let pid = if request.group == Group::Own && Uid::effective().is_root() {
-        beside_read_only_devices(&request)?
-    } else {
-        system::spawn(&request)?
-    };
+    let pid = system::spawn(&request)?;
     let pidfd = system::pidfd(pid).inspect_err(|_| abandon(pid))?;
     Ok(Process { pid, pidfd: Arc::new(pidfd), debts: Some(request.guard), end: None })
-}
-
-/// From a thread that ends at once, and with it the mount namespace, unless the wrapper is still in it: a mount that the
-/// host takes away must not live on in a namespace of ours. What is started so has no parent-death signal.
-fn beside_read_only_devices(request: &Request) -> io::Result<Pid> {
-    thread::scope(|scope| {
-        let child = || devices::protect().and_then(|()| system::spawn(request));
-        let started = thread::Builder::new().name("confine-devices".into()).stack_size(128 * 1024);
-        let started = started.spawn_scoped(scope, child)?;
-        started.join().unwrap_or_else(|_| Err(io::Error::other("the spawning thread is gone")))
-    })
 }
 
 /// A wrapper that cannot be watched: no pidfd_open(2) before Linux 5.3, or no descriptor left.

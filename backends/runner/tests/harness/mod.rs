@@ -34,6 +34,17 @@ pub(crate) fn stage() -> PathBuf {
     stage
 }
 
+/// Whether the caller is root; where `CONFINE_REQUIRE` asks for root, anyone else fails.
+pub(crate) fn is_root(test: &str) -> bool {
+    let is_root = nix::unistd::Uid::effective().is_root();
+    let required = env::var("CONFINE_REQUIRE").unwrap_or_default();
+    assert!(is_root || !required.split(',').any(|need| need == "root"), "{test} needs root");
+    if !is_root {
+        eprintln!("SKIP {test}: needs root");
+    }
+    is_root
+}
+
 /// A scene on one backend, with the losses of the weaker one accepted.
 pub(crate) fn scene(backend: &str) -> Scene {
     let directory = || tempfile::Builder::new().prefix("confine-run-").tempdir_in("/var/tmp").unwrap();
