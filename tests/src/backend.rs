@@ -12,10 +12,11 @@ pub enum Backend {
 /// What the built-in policies need, beyond what they accept to lose, and Landlock alone does not enforce: the list that
 /// its refusal prints in a workspace that is a repository. A test compares the two.
 pub const LANDLOCK_LOSSES: &str =
-    "fs-hide,fs-metadata,fs-carve-out,fs-device,net-unix-path,proc-see,proc-sysctl,ipc-sysv";
+    "fs-hide,fs-metadata,fs-carve-out,fs-device,fd-stdio,net-unix-path,proc-see,proc-sysctl,ipc-sysv";
 
-/// Those of [`LANDLOCK_LOSSES`] that only root loses: to everybody else the host's own permissions refuse them.
-pub const ROOTS_LOSSES: &[&str] = &["fs-device", "proc-sysctl"];
+/// Those of [`LANDLOCK_LOSSES`] that only root loses: everybody else the host's own permissions refuse, and
+/// no device node is theirs.
+pub const ROOTS_LOSSES: &[&str] = &["fs-device", "fd-stdio", "proc-sysctl"];
 
 impl Backend {
     /// Both.

@@ -28,8 +28,8 @@ if prefixed and done.returncode in failure['exit_codes']:
 sys.exit(done.returncode if done.returncode >= 0 else 128 - done.returncode)
 ";
 
-/// What only the runner does, and is accepted here.
-pub const RUNNERS: &str = "orphan,fs-carve-out-new,fd-stdio";
+/// What only the runner does, and is accepted here; metadata for root alone, whose device nodes it makes read-only.
+pub const RUNNERS: &str = "orphan,fs-carve-out-new,fd-stdio,fs-metadata";
 
 /// The words of the spawner's classification.
 pub const LIKELY: &str = "SPAWNER: likely a launcher failure";

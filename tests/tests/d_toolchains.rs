@@ -218,7 +218,7 @@ fn case_d08_a_listener_that_root_inside_cannot_reach_needs_no_mask() {
             assert_eq!(scene.control(["python3", "-c", ASK, socket]).exits(0).stdout, "!\n");
             scene.confine().run(["true"]).exits(0);
             scene.confine().run(["python3", "-c", ASK, socket]).fails();
-            let losses = "fs-carve-out-new,fd-stdio,net-unix-path-new,orphan";
+            let losses = "fs-carve-out-new,fd-stdio,fs-metadata,net-unix-path-new,orphan";
             let plan = scene.confine().verb(["plan"]).option("--accept-missing", losses);
             let plan = plan.run(["true"]).exits(0).stdout;
             assert_eq!(plan.contains(socket), mask, "{mode:o}: {plan}");

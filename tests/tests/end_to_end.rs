@@ -275,7 +275,7 @@ done = subprocess.run(plan['argv'], env=env, cwd=plan['cwd'], stdin=subprocess.D
 sys.exit(done.returncode if done.returncode >= 0 else 128 - done.returncode)
 ";
 
-const RUNNER_ONLY: &str = "orphan,fs-carve-out-new,fd-stdio";
+const RUNNER_ONLY: &str = "orphan,fs-carve-out-new,fd-stdio,fs-metadata";
 
 fn portable(scene: &Scene, words: &[&str], spawner: impl FnOnce(&str) -> String) -> Finished {
     let losses = match scene.backend {
