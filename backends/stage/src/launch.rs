@@ -1,7 +1,7 @@
 //! One launch, from the words to the exit code.
 
+use std::ffi::OsString;
 use std::os::fd::OwnedFd;
-use std::process::ExitCode;
 
 use nix::sys::prctl::set_dumpable;
 use nix::unistd::getpid;
@@ -16,20 +16,20 @@ use crate::session::{self, Side};
 use crate::status::Step;
 use crate::{descent, descriptors, exit, mounts, processes, sys, terminal, view};
 
-/// The whole binary: reads the process's own words, and answers its exit code.
-pub fn run() -> ExitCode {
-    let (invocation, report) = match Invocation::read(std::env::args_os().skip(1)).and_then(open) {
+/// The whole binary: from the process's own words, the first of which is its name, to its exit code.
+pub fn run(words: impl Iterator<Item = OsString>) -> u8 {
+    sys::ignore_broken_pipes();
+    let (invocation, report) = match Invocation::read(words.skip(1)).and_then(open) {
         Ok(opened) => opened,
         Err(failure) => {
             Report::Message.fail(&failure);
-            return exit::FAILED.into();
+            return exit::FAILED;
         }
     };
-    let code = launch(&invocation, &report).unwrap_or_else(|failure| {
+    launch(&invocation, &report).unwrap_or_else(|failure| {
         report.fail(&failure);
         exit::FAILED
-    });
-    code.into()
+    })
 }
 
 fn open(invocation: Invocation) -> Result<(Invocation, Report), Failure> {

@@ -7,7 +7,7 @@ use nix::errno::Errno;
 use nix::sys::socket::{ControlMessage, MsgFlags, UnixAddr, recv, send, sendmsg};
 
 use crate::failure::Failure;
-use crate::status::{Command, MAX_RECORD, Record, Step};
+use crate::status::{Command, Record, Step};
 
 /// What every line begins with that the stage writes to its standard error for a foreign spawner.
 pub const MESSAGE_PREFIX: &str = "confine-stage: ";
@@ -68,7 +68,8 @@ impl Report {
     /// The next command, without waiting.
     pub(crate) fn hear(&self) -> Heard {
         let Self::Control(socket) = self else { return Heard::Nothing };
-        let mut message = [0; MAX_RECORD];
+        // More than a command takes, so that a longer message is none.
+        let mut message = [0; 64];
         match recv(socket.as_raw_fd(), &mut message, MsgFlags::MSG_DONTWAIT) {
             Err(Errno::EAGAIN | Errno::EINTR) => Heard::Nothing,
             Ok(length) => message

@@ -4,13 +4,35 @@ mod arena;
 
 pub use arena::Arena;
 
+use std::ffi::{CStr, OsStr, OsString, c_char, c_int};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 
 use nix::errno::Errno;
 use nix::unistd::{ForkResult, Pid};
 
 use crate::plan::TerminalSize;
 use crate::status::Record;
+
+/// The process's words, as the C library passes them to `main`: without Rust's runtime nobody else keeps them.
+///
+/// # Safety
+/// `words` are `count` pointers to texts that end with a NUL and live as long as the process.
+pub unsafe fn words(count: c_int, words: *const *const c_char) -> impl Iterator<Item = OsString> {
+    // SAFETY: the caller's promise; the pointers are never null, and lie one after the other.
+    let words = unsafe { std::slice::from_raw_parts(words, usize::try_from(count).unwrap_or(0)) };
+    words.iter().map(|word| {
+        // SAFETY: the caller's promise.
+        let word = unsafe { CStr::from_ptr(*word) };
+        OsStr::from_bytes(word.to_bytes()).to_owned()
+    })
+}
+
+/// Lets a broken pipe be an error of the call that meets it, as Rust's runtime does.
+pub(crate) fn ignore_broken_pipes() {
+    // SAFETY: SIG_IGN installs no code.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+}
 
 /// A descriptor that the spawner passed by number: now ours, and close-on-exec.
 ///

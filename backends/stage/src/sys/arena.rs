@@ -16,10 +16,11 @@ const GRAIN: usize = 16;
 ///
 /// Only what was handed out last is taken back, and can grow in place. So whatever lives as long as the run, a reaper's
 /// records among it, loses at most the arena, and goes on as without one.
+#[repr(C)]
 pub struct Arena {
-    bytes: UnsafeCell<Bytes>,
-    /// How many of them are handed out; a multiple of the grain.
+    /// How many bytes are handed out; a multiple of the grain. On a page with the first of them.
     used: AtomicUsize,
+    bytes: UnsafeCell<Bytes>,
 }
 
 #[repr(C, align(16))]
@@ -32,7 +33,7 @@ unsafe impl Sync for Arena {}
 impl Arena {
     /// One of which nothing is handed out.
     pub const fn unused() -> Self {
-        Self { bytes: UnsafeCell::new(Bytes([0; SIZE])), used: AtomicUsize::new(0) }
+        Self { used: AtomicUsize::new(0), bytes: UnsafeCell::new(Bytes([0; SIZE])) }
     }
 
     fn base(&self) -> *mut u8 {
