@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use confine_core::backend::{Handover, Payload, Wrapper};
+use confine_core::denial::Dialect;
 use confine_core::policy::{Access, Policy, Source};
 use confine_core::probe::Unusable;
 use confine_core::{
@@ -34,6 +35,8 @@ pub struct Party<'a> {
     pub payload: Payload,
     /// What it says that it governs.
     pub governance: &'a Governance,
+    /// How refusals are worded inside, and its wrapper's own failures.
+    pub dialect: &'a Dialect,
 }
 
 /// Whether such a backend can work on the host at all, as far as facts say.
@@ -94,7 +97,7 @@ impl Party<'_> {
             missing,
             pins: wrapping.pins.clone(),
             bound: self.of_the_stage(&wrapping.bound),
-            runner_failure: wrapping.runner_failure.clone(),
+            runner_failure: self.dialect.runner_failure(),
             launch: self.launch(wrapping, argv, stage, &plan),
         };
         Ok(ConfinedArgv { payload: self.payload, ..settled.confined(policy, probe) })

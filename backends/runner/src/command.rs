@@ -133,7 +133,7 @@ impl Command {
         let environment = confined.env.apply(caller);
         let cwd = self.cwd.clone().or_else(|| current_directory().ok());
         let heading = Heading::new(Stamp::now(), &self.words, cwd.as_ref(), Some(&policy))
-            .judged(Judge::new(self.shared.clone(), &policy));
+            .judged(Judge::new(self.shared.clone(), &policy, confined.payload));
         let span = span(&heading, &confined, &self.words);
         let guard =
             Guard::begin(&policy, Mounts::of(&confined.layers), &heading.stamp.run, &self.shared.places)?;

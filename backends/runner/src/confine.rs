@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use confine_backends::Registry;
-use confine_core::Probe;
+use confine_core::{Backend, Probe};
 
 use crate::command::Command;
 use crate::facts;
 use crate::find::Find;
+use crate::foreign::Foreign;
 use crate::guard;
 use crate::launch::Image;
 use crate::places::Places;
@@ -37,6 +38,7 @@ pub struct Builder {
     stage: Option<PathBuf>,
     by_path: bool,
     registry: Option<Registry>,
+    named: Vec<Foreign>,
     probe: Option<Probe>,
 }
 
@@ -98,6 +100,14 @@ impl Builder {
         Self { registry: Some(registry), ..self }
     }
 
+    /// Third-party backends as well, each taken only where a command names it ([`Command::backend`]). Nothing of them is
+    /// run before; asked for a launch, one blocks the calling thread for as long as its program takes.
+    #[must_use]
+    pub fn third_party(mut self, backends: impl IntoIterator<Item = Foreign>) -> Self {
+        self.named.extend(backends);
+        self
+    }
+
     /// The facts, instead of looking.
     #[must_use]
     pub fn probe(self, probe: Probe) -> Self {
@@ -115,7 +125,8 @@ impl Builder {
         for recovered in guard::recover(&places) {
             tracing::warn!(run = recovered.run, "paid what a killed run left");
         }
-        let registry = self.registry.unwrap_or_default();
+        let named = self.named.into_iter().map(|foreign| -> Box<dyn Backend> { Box::new(foreign) });
+        let registry = self.registry.unwrap_or_default().with_named(named);
         let image = if self.by_path { Image::File } else { Image::Sealed(OnceLock::new()) };
         let spawner = Arc::new(spawner(&probe).map_err(DetectError::Thread)?);
         Ok(Confine { shared: Arc::new(Shared { probe, registry, image, places, spawner }) })

@@ -49,10 +49,15 @@ impl Find {
     /// # Errors
     /// Where there is none; where there are only untrustworthy ones, what is wrong with the first.
     pub fn bwrap(&self) -> Result<Tool, Unusable> {
-        let candidates = std::env::split_paths(&self.path).filter(|entry| entry.is_absolute());
-        first(candidates.map(|entry| entry.join(BWRAP))).unwrap_or_else(|| {
+        self.on_path(BWRAP).unwrap_or_else(|| {
             Err(Unusable::new("there is no `bwrap` on PATH", "apt-get install bubblewrap"))
         })
+    }
+
+    /// The first trustworthy program of that name on the path; `None` where there is none at all.
+    pub(crate) fn on_path(&self, file: &str) -> Option<Result<Tool, Unusable>> {
+        let candidates = std::env::split_paths(&self.path).filter(|entry| entry.is_absolute());
+        first(candidates.map(|entry| entry.join(file)))
     }
 
     /// The stage: where the caller says, else beside the running executable, else in `../libexec/confine`.
@@ -104,8 +109,20 @@ fn first(candidates: impl Iterator<Item = PathBuf>) -> Option<Result<Tool, Unusa
     refused
 }
 
+/// Whether a file that is open belongs to root or to this user, and nobody else can write it.
+///
+/// # Errors
+/// Where not.
+pub(crate) fn owned(path: &AbsPath, metadata: &Metadata) -> Result<(), Unusable> {
+    let about = |why| Distrust { path: path.as_path().to_owned(), why };
+    if !metadata.is_file() {
+        return Err(about(Why::Special).unusable());
+    }
+    Owners::here().check(metadata).map_err(|why| about(why).unusable())
+}
+
 /// `None` where there is nothing at all, which one call tells; resolving takes one for each directory.
-fn tool(candidate: &Path) -> Option<Result<Tool, Unusable>> {
+pub(crate) fn tool(candidate: &Path) -> Option<Result<Tool, Unusable>> {
     candidate.symlink_metadata().ok()?;
     let canonical = std::fs::canonicalize(candidate).ok()?;
     Some(trusted(&canonical).map_err(|distrust| distrust.unusable()))

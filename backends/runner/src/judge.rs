@@ -6,8 +6,9 @@ use std::fmt;
 use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Arc;
 
+use confine_core::backend::Payload;
 use confine_core::classify::{Incident, Judgement, Sandbox, Witness, classify};
-use confine_core::denial::{Dialect, DialectId};
+use confine_core::denial::Dialect;
 use confine_core::report::Output;
 use confine_core::{AbsPath, BackendId, Layer, Outcome, Policy, Probe, Text, Verdict};
 
@@ -51,6 +52,7 @@ impl Confine {
 pub(crate) struct Judge {
     shared: Arc<Shared>,
     policy: Arc<Policy>,
+    witness: Witness,
 }
 
 /// What a run was.
@@ -62,8 +64,13 @@ pub(crate) struct Case<'a> {
 }
 
 impl Judge {
-    pub(crate) fn new(shared: Arc<Shared>, policy: &Policy) -> Self {
-        Self { shared, policy: Arc::new(policy.clone()) }
+    /// Records are about the program only where the stage runs it; else they are about the wrapper.
+    pub(crate) fn new(shared: Arc<Shared>, policy: &Policy, payload: Payload) -> Self {
+        let witness = match payload {
+            Payload::Stage => Witness::Record,
+            Payload::Command => Witness::ExitStatus,
+        };
+        Self { shared, policy: Arc::new(policy.clone()), witness }
     }
 
     /// Judges a run by its records and what was kept of its output; `None` where it passed or never began.
@@ -81,7 +88,7 @@ impl Judge {
         };
         let stdout = bytes(|output| &output.stdout.text);
         let stderr = bytes(|output| &output.stderr.text);
-        Some(judge(&self.shared, &self.policy, case, outcome, Witness::Record, [stdout, stderr]))
+        Some(judge(&self.shared, &self.policy, case, outcome, self.witness, [stdout, stderr]))
     }
 }
 
@@ -101,15 +108,15 @@ pub(crate) fn ended(shared: &Shared, policy: &Policy, case: &Case<'_>, ended: &E
     if judgement.launch.is_some() {
         // The same words, with the stage and the remedy.
         let words = String::from_utf8_lossy(ended.stderr);
-        let line = launcher_line(case.backend, ended).unwrap_or(&words);
+        let line = launcher_line(shared, case.backend, ended).unwrap_or(&words);
         judgement.launch = Some(fault::of_wrapper(line, None));
     }
     judgement
 }
 
-fn launcher_line<'a>(backend: &BackendId, ended: &Ended<'a>) -> Option<&'a str> {
+fn launcher_line<'a>(shared: &Shared, backend: &BackendId, ended: &Ended<'a>) -> Option<&'a str> {
     let End::Exited(code) = ended.end else { return None };
-    let line = dialect(backend)?.launcher_failure(code, ended.stderr)?;
+    let line = dialect(shared, backend)?.launcher_failure(code, ended.stderr)?;
     std::str::from_utf8(line).ok()
 }
 
@@ -127,7 +134,7 @@ fn judge(
         outcome,
         witness,
         sandbox,
-        dialect: dialect(case.backend),
+        dialect: dialect(shared, case.backend),
         cwd: case.cwd,
         command: case.command,
         stdout,
@@ -136,8 +143,8 @@ fn judge(
     classify(&incident, &permissions(&shared.probe))
 }
 
-fn dialect(backend: &BackendId) -> Option<&'static Dialect> {
-    Dialect::builtin(&DialectId::from(backend))
+fn dialect<'a>(shared: &'a Shared, backend: &BackendId) -> Option<&'a Dialect> {
+    shared.registry.by_id(backend)?.dialect()
 }
 
 /// The permissions of the caller's own user on this host.

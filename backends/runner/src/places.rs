@@ -139,6 +139,26 @@ impl Places {
         Place::open(self.state_path()?)
     }
 
+    /// The configuration directory, made (0700, and what is missing above it) if need be.
+    ///
+    /// # Errors
+    /// As [`Places::make_state`].
+    pub(crate) fn make_configuration(&self) -> Result<Place, PlaceError> {
+        Place::make(self.configuration_path()?)
+    }
+
+    /// The configuration directory, if it is there.
+    ///
+    /// # Errors
+    /// As [`Places::make_state`].
+    pub(crate) fn open_configuration(&self) -> Result<Option<Place>, PlaceError> {
+        Place::open(self.configuration_path()?)
+    }
+
+    fn configuration_path(&self) -> Result<AbsPath, PlaceError> {
+        self.configuration.clone().ok_or(PlaceError::Nowhere("XDG_CONFIG_HOME"))
+    }
+
     fn state_path(&self) -> Result<AbsPath, PlaceError> {
         self.state.clone().ok_or(PlaceError::Nowhere("XDG_STATE_HOME"))
     }

@@ -29,8 +29,16 @@ pub(crate) fn words<'a>(words: impl IntoIterator<Item = &'a OsString>) -> io::Re
         bytes.extend_from_slice(word.as_bytes());
         bytes.push(0);
     }
+    data(&bytes)
+}
+
+/// Bytes, read from the start.
+///
+/// # Errors
+/// memfd_create(2)'s and write(2)'s.
+pub(crate) fn data(bytes: &[u8]) -> io::Result<OwnedFd> {
     let mut file = create(NEVER_EXECUTABLE)?;
-    file.write_all(&bytes)?;
+    file.write_all(bytes)?;
     seal(file)
 }
 
@@ -39,7 +47,14 @@ pub(crate) fn words<'a>(words: impl IntoIterator<Item = &'a OsString>) -> io::Re
 /// # Errors
 /// `EACCES` where `vm.memfd_noexec` is 2; what open(2) and write(2) say.
 pub(crate) fn program(path: &Path) -> io::Result<OwnedFd> {
-    let mut source = File::open(path)?;
+    copy(File::open(path)?)
+}
+
+/// A copy of what is left in `source`, likewise.
+///
+/// # Errors
+/// As [`program`].
+pub(crate) fn copy(mut source: impl io::Read) -> io::Result<OwnedFd> {
     let mut file = create(EXECUTABLE)?;
     io::copy(&mut source, &mut file)?;
     seal(file)

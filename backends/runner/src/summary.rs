@@ -151,7 +151,7 @@ impl Heading {
             environment: EnvironmentNote { dropped: self.dropped },
             new_repositories: ending.aftermath.new_repositories,
             quarantined: ending.aftermath.quarantined,
-            launch_fault: fault,
+            launch_fault: fault.or(judgement.launch),
             refusal: None,
             attempts: Vec::new(),
             output: ending.output,

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use confine_core::backend::{Payload, RunnerFailure};
+use confine_core::backend::Payload;
 use confine_core::probe::Unusable;
 use confine_core::{AbsPath, Argv, BackendId, Effect, Gap, Governed, Layer, Loss, Policy, Probe, Text};
 use serde::{Deserialize, Serialize};
@@ -124,9 +124,6 @@ pub struct Wrapping {
     /// refusing to be opened: the stage verifies before the program starts.
     #[serde(default)]
     pub masked: Vec<AbsPath>,
-    /// How the wrapper's own failures look.
-    #[serde(default)]
-    pub runner_failure: RunnerFailure,
 }
 
 /// As what the stage runs inside.

@@ -7,6 +7,7 @@ use confine_backends::Registry;
 use confine_backends::foreign::Party;
 use confine_backends::foreign::protocol::{Confined, Governance, Request, Wrapping};
 use confine_core::backend::{Handover, Payload};
+use confine_core::denial::{Dialect, DialectId};
 use confine_core::policy::{Access, Entry, Kind, Source};
 use confine_core::{
     AbsPath, Argv, Backend, BackendId, ConfineError, ConfinedArgv, Effect, Governed, Layer, Policy, Probe,
@@ -35,7 +36,16 @@ fn confine(
     policy: &Policy,
 ) -> Result<ConfinedArgv, ConfineError> {
     let id = BackendId::new("jail");
-    Party { id: &id, payload, governance }.confine(launch(more), &argv(), policy, &probe())
+    Party { id: &id, payload, governance, dialect: dialect() }.confine(
+        launch(more),
+        &argv(),
+        policy,
+        &probe(),
+    )
+}
+
+fn dialect() -> &'static Dialect {
+    Dialect::builtin(&DialectId::new("bwrap")).unwrap()
 }
 
 fn words(words: &[std::ffi::OsString]) -> String {
@@ -56,6 +66,7 @@ fn a_wrapper_runs_the_stage_with_our_filter_and_its_options_are_words() {
     assert!(all.contains(" --seccomp ") && all.ends_with(" -- make test"), "{all}");
     assert!(confined.layers.contains(&Layer::Namespace) && confined.layers.contains(&Layer::Seccomp));
     assert_eq!(confined.bound, [path("/home/u/ws")]);
+    assert_eq!(confined.runner_failure, dialect().runner_failure());
     assert_eq!(confined.payload, Payload::Stage);
     let init =
         confine(Payload::Stage, &everything(), r#", "stage": "init", "masked": ["/run"]"#, &workspace())
@@ -78,7 +89,8 @@ fn a_wrapper_that_runs_the_program_itself_is_watched_from_outside_without_a_filt
 fn the_stage_speaks_for_itself_and_silence_is_no_answer() {
     let nothing = Governance { effects: Default::default() };
     let id = BackendId::new("jail");
-    let party = |payload| Party { id: &id, payload, governance: &nothing }.governs(&probe());
+    let party =
+        |payload| Party { id: &id, payload, governance: &nothing, dialect: dialect() }.governs(&probe());
     let (inside, outside) = (party(Payload::Stage), party(Payload::Command));
     assert!(Effect::ALL.iter().all(|effect| inside.contains_key(effect)));
     assert!(inside[&Effect::ProcKernel].is_enforced() && !outside[&Effect::ProcKernel].is_enforced());
@@ -168,7 +180,8 @@ impl Backend for Eager {
     }
 
     fn governs(&self, probe: &Probe) -> BTreeMap<Effect, Governed> {
-        Party { id: &self.id(), payload: Payload::Stage, governance: &everything() }.governs(probe)
+        Party { id: &self.id(), payload: Payload::Stage, governance: &everything(), dialect: dialect() }
+            .governs(probe)
     }
 
     fn confine(&self, _: &Argv, policy: &Policy, _: &Probe) -> Result<ConfinedArgv, ConfineError> {
@@ -209,7 +222,7 @@ proptest! {
         let mut policy = workspace();
         policy.accept_missing = all.zip(accepted).filter(|(_, accepted)| *accepted).map(|(effect, _)| effect).collect();
         let id = BackendId::new("jail");
-        let governed = Party { id: &id, payload, governance: &governance }.governs(&probe());
+        let governed = Party { id: &id, payload, governance: &governance, dialect: dialect() }.governs(&probe());
         if let Ok(confined) = confine(payload, &governance, &more, &policy) {
             for effect in policy.needs().iter() {
                 let enforced = governed[&effect].is_enforced() && !lost.contains(&effect);

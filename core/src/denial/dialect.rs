@@ -22,6 +22,7 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
+use crate::backend::RunnerFailure;
 use crate::{BackendId, Effect, Layer, Text};
 use row::Answer;
 use sight::Index;
@@ -217,6 +218,11 @@ impl Dialect {
         self.rows.extend(row::rows(file.rows, text)?);
         self.contexts.extend(file.contexts);
         Ok(())
+    }
+
+    /// How the wrapper's own failures look, for spawners in other languages.
+    pub fn runner_failure(&self) -> RunnerFailure {
+        self.launcher.runner_failure()
     }
 
     /// The dialect of one of our own backends; `None` for any other name.
