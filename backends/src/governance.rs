@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use confine_core::probe::Unusable;
 use confine_core::{Effect, Governed, Layer, Probe, Reason};
 
 use crate::landlock::rights::FLOOR;
@@ -46,6 +47,8 @@ pub(crate) enum Otherwise {
     Detected(&'static str),
     NotGoverned(&'static str),
     Untestable(&'static str),
+    /// Why device nodes can be changed.
+    UnsafeNodes,
 }
 
 impl Row {
@@ -56,6 +59,10 @@ impl Row {
             return Governed::Enforced { layers };
         }
         match self.otherwise {
+            Otherwise::UnsafeNodes => match &probe.device_nodes {
+                Err(Unusable { reason, .. }) => Governed::NotGoverned { reason: reason.clone() },
+                Ok(()) => Governed::not("device nodes can be changed"),
+            },
             Otherwise::Detected(reason) => Governed::Detected { reason: Reason::new(reason) },
             Otherwise::NotGoverned(reason) => Governed::not(reason),
             Otherwise::Untestable(reason) => Governed::Untestable { reason: Reason::new(reason) },
@@ -101,7 +108,6 @@ pub(crate) const SHARED: &[Row] = &[
 
 pub(crate) const NO_FILTER: &str = "system-call filters are not available";
 pub(crate) const NO_SOCKET_RIGHT: &str = "Landlock governs pathname sockets from ABI 9 only";
-pub(crate) const NODES_OF_ROOT: &str = "root owns the device nodes in sight, and nothing can make them read-only here: it may change their mode and times";
 
 /// A row without a need of its own.
 pub(crate) const fn row(effect: Effect, layers: &'static [(Layer, Need)], otherwise: &'static str) -> Row {

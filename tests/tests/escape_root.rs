@@ -218,3 +218,33 @@ fn a_device_node_cannot_be_made() {
         assert!(is_there(&node));
     });
 }
+
+/// Root's own nodes, and their own mode.
+const CHMOD: &str = "chmod 666 /dev/null";
+
+#[test]
+fn device_nodes_that_cannot_be_made_read_only_are_not_claimed() {
+    needs!(root, bwrap);
+    each(ROOT, BWRAP, |scene| {
+        let bounded = ["setpriv", "--bounding-set=-sys_admin"];
+        scene.confine().shell(CHMOD).fails();
+        let refused = scene.confine().under(bounded).shell(CHMOD).exits(125);
+        refused.says("--accept-missing fs-metadata,fd-stdio");
+        let accepting = scene.confine().under(bounded).option("--accept-missing", "fs-metadata,fd-stdio");
+        accepting.shell(CHMOD).exits(0);
+        scene.control(["sh", "-c", CHMOD]).exits(0);
+    });
+}
+
+#[test]
+fn device_nodes_that_no_runner_makes_read_only_are_not_claimed() {
+    needs!(root, bwrap);
+    each(&[User::Root, User::Ordinary], BWRAP, |scene| {
+        let losses = "orphan,fs-carve-out-new,fd-stdio";
+        let plan = scene.confine().verb(["plan"]).option("--accept-missing", losses).run(["true"]);
+        match scene.user {
+            User::Root => plan.exits(125).says("fs-metadata").says("device nodes read-only"),
+            _ => plan.exits(0),
+        };
+    });
+}

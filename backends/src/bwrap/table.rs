@@ -2,7 +2,7 @@
 
 use confine_core::{Effect, Layer};
 
-use crate::governance::{NO_FILTER, NODES_OF_ROOT, Need, Otherwise, Row, row};
+use crate::governance::{NO_FILTER, Need, Otherwise, Row, row};
 
 const MOUNT: (Layer, Need) = (Layer::Mount, Need::Nothing);
 const NAMESPACE: (Layer, Need) = (Layer::Namespace, Need::Nothing);
@@ -17,7 +17,7 @@ pub(super) const OWN: &[Row] = &[
     row(Effect::FsWrite, &[MOUNT, LANDLOCK], ""),
     row(Effect::FsTruncate, &[MOUNT, LANDLOCK], ""),
     row(Effect::FsRename, &[MOUNT, LANDLOCK], ""),
-    row(Effect::FsMetadata, &[(Layer::Mount, Need::SafeNodes)], NODES_OF_ROOT),
+    with_safe_nodes(Effect::FsMetadata, &[(Layer::Mount, Need::SafeNodes)]),
     row(Effect::FsCarveOut, &[MOUNT], ""),
     Row {
         effect: Effect::FsCarveOutNew,
@@ -29,7 +29,7 @@ pub(super) const OWN: &[Row] = &[
     },
     row(Effect::FsDevice, &[MOUNT, LANDLOCK], ""),
     row(Effect::FsSymlink, &[LANDLOCK], "only Landlock tells links from files, from ABI 3"),
-    row(Effect::FdStdio, &[(Layer::Descriptors, Need::SafeNodes)], NODES_OF_ROOT),
+    with_safe_nodes(Effect::FdStdio, &[(Layer::Descriptors, Need::SafeNodes)]),
     row(Effect::NetTcp, &[NAMESPACE], ""),
     row(Effect::NetUdp, &[NAMESPACE], ""),
     row(Effect::NetUnixPath, &[MOUNT], ""),
@@ -59,3 +59,8 @@ pub(super) const OWN: &[Row] = &[
         "only the caller's own user is mapped: files of others show as 65534 and cannot be given away",
     ),
 ];
+
+/// Root owns the device nodes in sight: it may change their mode and times unless they are on read-only mounts.
+const fn with_safe_nodes(effect: Effect, layers: &'static [(Layer, Need)]) -> Row {
+    Row { effect, requires: &[], layers, otherwise: Otherwise::UnsafeNodes }
+}
