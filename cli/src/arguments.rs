@@ -1,6 +1,7 @@
 //! The arguments as written. One definition gives the parser, the help, the man page and the completions.
 
 mod options;
+mod questions;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use clap_complete::Shell;
 use confine_core::Effects;
 
 pub(crate) use options::{Git, Network, PolicyOptions, RunOptions, Variable};
+pub(crate) use questions::{Access, Classify, Description, Explain};
 
 /// The exit codes, for the help and the man page.
 pub(crate) const EXIT_CODES: &str = "\
@@ -51,6 +53,10 @@ pub(crate) enum Command {
     Run(Box<Run>),
     /// Print the wrapped argv that any program can spawn, and what each layer enforces.
     Plan(Box<Plan>),
+    /// Say whether something is allowed, by which rule and layer, and what would change it; exit 1 where it is not.
+    Explain(Box<Explain>),
+    /// Judge how a command ended that was spawned without confine, from a plan.
+    Classify(Box<Classify>),
     /// Say what works on this host, from attempts.
     Probe(Probe),
     /// Look at policies.
@@ -127,6 +133,8 @@ pub(crate) enum PolicyCommand {
     Check(Box<PolicyQuestion>),
     /// Print the resolved policy: each path with its access and its source.
     Show(Box<PolicyQuestion>),
+    /// Print what somebody who works under the policy should know about it.
+    Describe(Box<Description>),
     /// Print the JSON schema of policy files.
     Schema,
 }

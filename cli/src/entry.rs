@@ -7,7 +7,10 @@ use clap::Parser as _;
 
 use crate::arguments::{Arguments, Command, PolicyCommand, Probe, QuarantineCommand};
 use crate::fault::{self, Answer};
-use crate::{answer, generated, plan, policy, probe, quarantine, recovery, run, usage, version};
+use crate::{
+    answer, classify, describe, explain, generated, plan, policy, probe, quarantine, recovery, run, usage,
+    version,
+};
 
 /// Does what the process's arguments say. Exit codes are documented in the man page.
 pub fn main() -> ExitCode {
@@ -29,10 +32,13 @@ fn dispatch(arguments: Arguments) -> Answer {
     match command {
         Command::Run(run) => run::run(&run),
         Command::Plan(plan) => plan::plan(&plan),
+        Command::Explain(question) => explain::explain(&question),
+        Command::Classify(question) => classify::classify(&question),
         Command::Probe(question) => probe::probe(&question),
         Command::Policy { command } => match command {
             PolicyCommand::Check(question) => policy::check(&question),
             PolicyCommand::Show(question) => policy::show(&question),
+            PolicyCommand::Describe(description) => describe::describe(&description),
             PolicyCommand::Schema => generated::schema(),
         },
         Command::Quarantine { command } => match command {

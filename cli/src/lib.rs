@@ -5,9 +5,13 @@
 
 #![forbid(unsafe_code)]
 
+mod annotate;
 mod answer;
 mod arguments;
+mod classify;
+mod describe;
 mod entry;
+mod explain;
 mod fault;
 mod generated;
 mod plan;

@@ -37,6 +37,7 @@ fn without_runner(options: &RunOptions) -> Result<(), LaunchFault> {
         ("--tty", options.tty),
         ("--report", options.report.is_some()),
         ("--max-output", options.max_output.is_some()),
+        ("--annotate", options.annotate),
         ("--strict", options.strict),
     ];
     match runner_only.into_iter().find(|(_, given)| *given) {

@@ -46,7 +46,7 @@ pub(crate) fn show(question: &PolicyQuestion) -> Answer {
 }
 
 /// A file without a slash in its name is a file all the same.
-fn options(question: &PolicyQuestion) -> PolicyOptions {
+pub(crate) fn options(question: &PolicyQuestion) -> PolicyOptions {
     let mut options = question.policy.clone();
     if let Some(file) = &question.file {
         let mut word = OsString::from(if file.is_absolute() { "" } else { "./" });
@@ -99,7 +99,7 @@ fn readable(policy: &Policy) -> String {
     text
 }
 
-fn limits(policy: &Policy) -> impl Iterator<Item = (&'static str, String)> {
+pub(crate) fn limits(policy: &Policy) -> impl Iterator<Item = (&'static str, String)> {
     let limits = &policy.limits;
     let time = |span: Option<std::time::Duration>| span.map(|span| format!("{span:?}"));
     let number = |number: Option<u64>| number.map(|number| number.to_string());
@@ -115,7 +115,7 @@ fn limits(policy: &Policy) -> impl Iterator<Item = (&'static str, String)> {
     .filter_map(|(name, value)| Some((name, value?)))
 }
 
-const fn access(access: Access) -> &'static str {
+pub(crate) const fn access(access: Access) -> &'static str {
     match access {
         Access::Hide => "hide",
         Access::Protect => "protect",
@@ -125,7 +125,7 @@ const fn access(access: Access) -> &'static str {
     }
 }
 
-fn source(source: &Source) -> String {
+pub(crate) fn source(source: &Source) -> String {
     let at = |what: &str, path: &AbsPath| format!("{what} {path}");
     match source {
         Source::BuiltIn => "built in".to_owned(),
@@ -141,6 +141,6 @@ fn source(source: &Source) -> String {
 }
 
 /// The name that a value has in JSON.
-fn word(value: &impl Serialize) -> String {
+pub(crate) fn word(value: &impl Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }

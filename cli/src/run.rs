@@ -13,12 +13,15 @@ use confine_core::outcome::exit;
 use confine_core::{AbsPath, LaunchFault, LaunchStage, Outcome, Policy, Report};
 use confine_runner::{Command, Confine, Stdio, unstarted};
 
-use crate::answer;
 use crate::arguments::Run;
 use crate::fault::{self, Answer};
 use crate::request::{self, Resolved};
+use crate::{annotate, answer};
 
 use sink::Sink;
+
+/// What is kept of a relayed standard error, head and tail, in bytes.
+const KEPT: u64 = 256 * 1024;
 
 /// A run that came to its end: what is reported, and how it ended by the records.
 struct Ended {
@@ -42,6 +45,9 @@ pub(crate) fn run(arguments: &Run) -> Answer {
         outcome: Outcome::LauncherFailed(fault),
     });
     account::say(&ended.report, &ended.outcome);
+    if arguments.run.annotate {
+        annotate::say(&ended.report);
+    }
     let code = exit_code(arguments, &ended);
     let written = sink.map_or(Ok(()), |sink| sink.write(&ended.report));
     let printed = if arguments.json { answer::json(&ended.report) } else { Ok(()) };
@@ -100,17 +106,19 @@ fn command(confine: &Confine, arguments: &Run, resolved: &Resolved) -> Result<Co
     if let Some(backend) = request::backend(&arguments.run.backend, confine)? {
         command = command.backend(backend);
     }
-    if let Some(size) = arguments.run.max_output {
-        command = command.max_output(size.0);
+    let judged = !arguments.json && (arguments.run.report.is_some() || arguments.run.annotate);
+    let kept = if judged { Some(KEPT) } else { arguments.run.max_output.map(|size| size.0) };
+    if let Some(bytes) = kept {
+        command = command.max_output(bytes);
     }
     if arguments.run.tty {
         let size = terminal::size();
         return Ok(command.stdin(Stdio::Pty { rows: size.ws_row, columns: size.ws_col }));
     }
-    let (stdout, stderr) = match (arguments.json, &arguments.run.report) {
+    let (stdout, stderr) = match (arguments.json, judged) {
         (true, _) => (Stdio::Capture, Stdio::Capture),
-        (false, Some(_)) => (Stdio::Inherit, Stdio::Tee),
-        (false, None) => (Stdio::Inherit, Stdio::Inherit),
+        (false, true) => (Stdio::Inherit, Stdio::Tee),
+        (false, false) => (Stdio::Inherit, Stdio::Inherit),
     };
     Ok(command.stdin(Stdio::Inherit).stdout(stdout).stderr(stderr))
 }

@@ -31,6 +31,8 @@ complete -c confine -n "__fish_confine_needs_command" -l json -d 'Answer as JSON
 complete -c confine -n "__fish_confine_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c confine -n "__fish_confine_needs_command" -f -a "run" -d 'Confine a command, run it, and exit as it did'
 complete -c confine -n "__fish_confine_needs_command" -f -a "plan" -d 'Print the wrapped argv that any program can spawn, and what each layer enforces'
+complete -c confine -n "__fish_confine_needs_command" -f -a "explain" -d 'Say whether something is allowed, by which rule and layer, and what would change it; exit 1 where it is not'
+complete -c confine -n "__fish_confine_needs_command" -f -a "classify" -d 'Judge how a command ended that was spawned without confine, from a plan'
 complete -c confine -n "__fish_confine_needs_command" -f -a "probe" -d 'Say what works on this host, from attempts'
 complete -c confine -n "__fish_confine_needs_command" -f -a "policy" -d 'Look at policies'
 complete -c confine -n "__fish_confine_needs_command" -f -a "quarantine" -d 'List or put back what the checks for protected names moved away'
@@ -60,6 +62,7 @@ complete -c confine -n "__fish_confine_using_subcommand run" -l backend -d '`aut
 complete -c confine -n "__fish_confine_using_subcommand run" -l max-output -d 'What is kept of each captured stream, half from its head and half from its tail' -r
 complete -c confine -n "__fish_confine_using_subcommand run" -l report -d 'Write the report to a file outside every write grant, or to an open descriptor' -r
 complete -c confine -n "__fish_confine_using_subcommand run" -l tty -d 'Give the program a pseudo-terminal of its own'
+complete -c confine -n "__fish_confine_using_subcommand run" -l annotate -d 'Say in one bracketed line on stderr what was denied, in which mode, and the smallest grant that would help'
 complete -c confine -n "__fish_confine_using_subcommand run" -l strict -d 'Exit 77 where a violation was seen and the program exited 0'
 complete -c confine -n "__fish_confine_using_subcommand run" -l json -d 'Capture the output instead of passing it through, and print the report with the output in it'
 complete -c confine -n "__fish_confine_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -87,16 +90,69 @@ complete -c confine -n "__fish_confine_using_subcommand plan" -l backend -d '`au
 complete -c confine -n "__fish_confine_using_subcommand plan" -l max-output -d 'What is kept of each captured stream, half from its head and half from its tail' -r
 complete -c confine -n "__fish_confine_using_subcommand plan" -l report -d 'Write the report to a file outside every write grant, or to an open descriptor' -r
 complete -c confine -n "__fish_confine_using_subcommand plan" -l tty -d 'Give the program a pseudo-terminal of its own'
+complete -c confine -n "__fish_confine_using_subcommand plan" -l annotate -d 'Say in one bracketed line on stderr what was denied, in which mode, and the smallest grant that would help'
 complete -c confine -n "__fish_confine_using_subcommand plan" -l strict -d 'Exit 77 where a violation was seen and the program exited 0'
 complete -c confine -n "__fish_confine_using_subcommand plan" -l json -d 'Print the plan as JSON, for spawners in other languages'
 complete -c confine -n "__fish_confine_using_subcommand plan" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c confine -n "__fish_confine_using_subcommand explain" -l policy -d '`read-only`, `workspace-write`, or a file: a word with `/`, `.toml` or `.json`' -r
+complete -c confine -n "__fish_confine_using_subcommand explain" -l workspace -d 'A workspace root; repeatable. Without it, the current directory' -r -F
+complete -c confine -n "__fish_confine_using_subcommand explain" -l cwd -d 'Where the program starts. Without it, the current directory' -r -F
+complete -c confine -n "__fish_confine_using_subcommand explain" -l read -d 'May be read and executed; repeatable, as all of these' -r -F
+complete -c confine -n "__fish_confine_using_subcommand explain" -l write -d 'May be read, created, changed and deleted' -r -F
+complete -c confine -n "__fish_confine_using_subcommand explain" -l precreate -d 'A file that may be created: confine makes it empty, and removes it afterwards if it still is' -r -F
+complete -c confine -n "__fish_confine_using_subcommand explain" -l hide -d 'Is not there' -r -F
+complete -c confine -n "__fish_confine_using_subcommand explain" -l protect -d 'Stays as it is inside a write grant' -r -F
+complete -c confine -n "__fish_confine_using_subcommand explain" -l socket -d 'A pathname socket that may be reached' -r -F
+complete -c confine -n "__fish_confine_using_subcommand explain" -l device -d 'A device node that may be opened' -r -F
+complete -c confine -n "__fish_confine_using_subcommand explain" -l git -d 'What of `.git` may be written' -r -f -a "work\t'Committing works; hooks, settings and attributes are protected'
+protect\t'`.git` is read-only'
+open\t'Nothing special'"
+complete -c confine -n "__fish_confine_using_subcommand explain" -l network -d 'Which network there is' -r -f -a "off\t'None'
+open\t'The host\'s'"
+complete -c confine -n "__fish_confine_using_subcommand explain" -l accept-missing -d 'Effects to go without where no backend enforces them; listed in every report' -r
+complete -c confine -n "__fish_confine_using_subcommand explain" -l env -d 'A variable that passes, or is set; repeatable' -r
+complete -c confine -n "__fish_confine_using_subcommand explain" -l timeout -d 'Wall-clock limit: `30s`, `10min`, `1h`; a bare number is seconds' -r
+complete -c confine -n "__fish_confine_using_subcommand explain" -l memory -d 'Resident memory of all processes together: `512MiB`, `2GiB`; a bare number is bytes' -r
+complete -c confine -n "__fish_confine_using_subcommand explain" -l processes -d 'Processes and threads' -r
+complete -c confine -n "__fish_confine_using_subcommand explain" -l backend -d '`auto`, or the name of a backend' -r
+complete -c confine -n "__fish_confine_using_subcommand explain" -l json -d 'Answer as JSON'
+complete -c confine -n "__fish_confine_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c confine -n "__fish_confine_using_subcommand classify" -l policy -d '`read-only`, `workspace-write`, or a file: a word with `/`, `.toml` or `.json`' -r
+complete -c confine -n "__fish_confine_using_subcommand classify" -l workspace -d 'A workspace root; repeatable. Without it, the current directory' -r -F
+complete -c confine -n "__fish_confine_using_subcommand classify" -l cwd -d 'Where the program starts. Without it, the current directory' -r -F
+complete -c confine -n "__fish_confine_using_subcommand classify" -l read -d 'May be read and executed; repeatable, as all of these' -r -F
+complete -c confine -n "__fish_confine_using_subcommand classify" -l write -d 'May be read, created, changed and deleted' -r -F
+complete -c confine -n "__fish_confine_using_subcommand classify" -l precreate -d 'A file that may be created: confine makes it empty, and removes it afterwards if it still is' -r -F
+complete -c confine -n "__fish_confine_using_subcommand classify" -l hide -d 'Is not there' -r -F
+complete -c confine -n "__fish_confine_using_subcommand classify" -l protect -d 'Stays as it is inside a write grant' -r -F
+complete -c confine -n "__fish_confine_using_subcommand classify" -l socket -d 'A pathname socket that may be reached' -r -F
+complete -c confine -n "__fish_confine_using_subcommand classify" -l device -d 'A device node that may be opened' -r -F
+complete -c confine -n "__fish_confine_using_subcommand classify" -l git -d 'What of `.git` may be written' -r -f -a "work\t'Committing works; hooks, settings and attributes are protected'
+protect\t'`.git` is read-only'
+open\t'Nothing special'"
+complete -c confine -n "__fish_confine_using_subcommand classify" -l network -d 'Which network there is' -r -f -a "off\t'None'
+open\t'The host\'s'"
+complete -c confine -n "__fish_confine_using_subcommand classify" -l accept-missing -d 'Effects to go without where no backend enforces them; listed in every report' -r
+complete -c confine -n "__fish_confine_using_subcommand classify" -l env -d 'A variable that passes, or is set; repeatable' -r
+complete -c confine -n "__fish_confine_using_subcommand classify" -l timeout -d 'Wall-clock limit: `30s`, `10min`, `1h`; a bare number is seconds' -r
+complete -c confine -n "__fish_confine_using_subcommand classify" -l memory -d 'Resident memory of all processes together: `512MiB`, `2GiB`; a bare number is bytes' -r
+complete -c confine -n "__fish_confine_using_subcommand classify" -l processes -d 'Processes and threads' -r
+complete -c confine -n "__fish_confine_using_subcommand classify" -l backend -d '`auto`, or the name of the backend whose plan was spawned' -r
+complete -c confine -n "__fish_confine_using_subcommand classify" -l status -d 'The exit status of what was spawned' -r
+complete -c confine -n "__fish_confine_using_subcommand classify" -l signal -d 'The signal that ended it' -r
+complete -c confine -n "__fish_confine_using_subcommand classify" -l stdout -d 'A file with its standard output' -r -F
+complete -c confine -n "__fish_confine_using_subcommand classify" -l stderr -d 'A file with its standard error' -r -F
+complete -c confine -n "__fish_confine_using_subcommand classify" -l status-record -d 'A file with what bwrap\'s `--json-status-fd` gave: an `exit-code` in it tells that the program ran' -r -F
+complete -c confine -n "__fish_confine_using_subcommand classify" -l json -d 'Answer as JSON'
+complete -c confine -n "__fish_confine_using_subcommand classify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c confine -n "__fish_confine_using_subcommand probe" -l require -d 'Exit 125 unless one usable backend enforces these effects' -r
 complete -c confine -n "__fish_confine_using_subcommand probe" -l json -d 'Answer as JSON'
 complete -c confine -n "__fish_confine_using_subcommand probe" -s h -l help -d 'Print help'
-complete -c confine -n "__fish_confine_using_subcommand policy; and not __fish_seen_subcommand_from check show schema" -s h -l help -d 'Print help'
-complete -c confine -n "__fish_confine_using_subcommand policy; and not __fish_seen_subcommand_from check show schema" -f -a "check" -d 'Say whether a policy is well-formed and resolves here; exit 1 where not'
-complete -c confine -n "__fish_confine_using_subcommand policy; and not __fish_seen_subcommand_from check show schema" -f -a "show" -d 'Print the resolved policy: each path with its access and its source'
-complete -c confine -n "__fish_confine_using_subcommand policy; and not __fish_seen_subcommand_from check show schema" -f -a "schema" -d 'Print the JSON schema of policy files'
+complete -c confine -n "__fish_confine_using_subcommand policy; and not __fish_seen_subcommand_from check show describe schema" -s h -l help -d 'Print help'
+complete -c confine -n "__fish_confine_using_subcommand policy; and not __fish_seen_subcommand_from check show describe schema" -f -a "check" -d 'Say whether a policy is well-formed and resolves here; exit 1 where not'
+complete -c confine -n "__fish_confine_using_subcommand policy; and not __fish_seen_subcommand_from check show describe schema" -f -a "show" -d 'Print the resolved policy: each path with its access and its source'
+complete -c confine -n "__fish_confine_using_subcommand policy; and not __fish_seen_subcommand_from check show describe schema" -f -a "describe" -d 'Print what somebody who works under the policy should know about it'
+complete -c confine -n "__fish_confine_using_subcommand policy; and not __fish_seen_subcommand_from check show describe schema" -f -a "schema" -d 'Print the JSON schema of policy files'
 complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from check" -l policy -d '`read-only`, `workspace-write`, or a file: a word with `/`, `.toml` or `.json`' -r
 complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from check" -l workspace -d 'A workspace root; repeatable. Without it, the current directory' -r -F
 complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from check" -l cwd -d 'Where the program starts. Without it, the current directory' -r -F
@@ -141,6 +197,29 @@ complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_
 complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from show" -l processes -d 'Processes and threads' -r
 complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from show" -l json -d 'Answer as JSON'
 complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -l policy -d '`read-only`, `workspace-write`, or a file: a word with `/`, `.toml` or `.json`' -r
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -l workspace -d 'A workspace root; repeatable. Without it, the current directory' -r -F
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -l cwd -d 'Where the program starts. Without it, the current directory' -r -F
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -l read -d 'May be read and executed; repeatable, as all of these' -r -F
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -l write -d 'May be read, created, changed and deleted' -r -F
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -l precreate -d 'A file that may be created: confine makes it empty, and removes it afterwards if it still is' -r -F
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -l hide -d 'Is not there' -r -F
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -l protect -d 'Stays as it is inside a write grant' -r -F
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -l socket -d 'A pathname socket that may be reached' -r -F
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -l device -d 'A device node that may be opened' -r -F
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -l git -d 'What of `.git` may be written' -r -f -a "work\t'Committing works; hooks, settings and attributes are protected'
+protect\t'`.git` is read-only'
+open\t'Nothing special'"
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -l network -d 'Which network there is' -r -f -a "off\t'None'
+open\t'The host\'s'"
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -l accept-missing -d 'Effects to go without where no backend enforces them; listed in every report' -r
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -l env -d 'A variable that passes, or is set; repeatable' -r
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -l timeout -d 'Wall-clock limit: `30s`, `10min`, `1h`; a bare number is seconds' -r
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -l memory -d 'Resident memory of all processes together: `512MiB`, `2GiB`; a bare number is bytes' -r
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -l processes -d 'Processes and threads' -r
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -l for -d 'For whom it is written' -r -f -a "model\t'A language model that works under the policy'"
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -l json -d 'Answer as JSON'
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from schema" -s h -l help -d 'Print help'
 complete -c confine -n "__fish_confine_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore" -s h -l help -d 'Print help'
 complete -c confine -n "__fish_confine_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore" -f -a "list" -d 'What was moved away, and from where'

@@ -192,7 +192,7 @@ impl<'a> Findings<'a> {
             let target = Some(target(sighting.effect, sighting.attempt, path));
             return Finding::Denied(Denial { target, ..self.vague(sighting) });
         };
-        let attempt = self.attempt(sandbox, sighting.attempt, path);
+        let attempt = self.attempt(sandbox, sighting, path);
         match self.ruling(sandbox, sighting, path, attempt) {
             Ruling::Allowed { .. } => self.elsewhere(sighting, path, attempt),
             Ruling::Blocked(mut block) => {
@@ -203,17 +203,28 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// What an attempt to open was for.
-    fn attempt(&self, sandbox: &Sandbox<'_>, attempt: Attempt, path: &AbsPath) -> Attempt {
-        if attempt != Attempt::Open {
-            return attempt;
+    /// What an attempt to open was for. A mount refuses writing as a read-only file system does, Landlock as plain
+    /// permissions do; what is not there was to be read.
+    fn attempt(&self, sandbox: &Sandbox<'_>, sighting: &Sighting, path: &AbsPath) -> Attempt {
+        if sighting.attempt != Attempt::Open {
+            return sighting.attempt;
         }
         if matches!(self.incident.outcome, Outcome::Exited { code: NOT_EXECUTABLE }) {
             return Attempt::Execute;
         }
+        let mounts = sandbox.layers.contains(&Layer::Mount);
+        let may_be_writing = match sighting.errno {
+            Some("EROFS") => true,
+            Some("ENOENT") => false,
+            _ => !mounts,
+        };
         let reads = sandbox.at(path, Attempt::Read);
         let writes = sandbox.at(path, Attempt::Create);
-        if reads.block().is_none() && writes.block().is_some() { Attempt::Create } else { Attempt::Read }
+        if may_be_writing && reads.block().is_none() && writes.block().is_some() {
+            Attempt::Create
+        } else {
+            Attempt::Read
+        }
     }
 
     fn ruling(&self, sandbox: &Sandbox<'_>, sighting: &Sighting, path: &AbsPath, attempt: Attempt) -> Ruling {
@@ -290,8 +301,10 @@ impl<'a> Findings<'a> {
         };
         let Ruling::Blocked(block) = ruling else { return Finding::Not(Because::OwnWords) };
         let layer = sighting.layers.iter().find(|layer| block.layers.contains(layer)).copied();
-        // Inside a network namespace nobody listens; outside perhaps nobody does either.
-        let clear = layer.is_some() && sighting.errno != Some("ECONNREFUSED");
+        // Inside a network namespace nobody listens; on this host perhaps nobody does either.
+        let own = layer == Some(Layer::Namespace) && host.is_some_and(|host| is_loopback(host));
+        let refused = matches!(sighting.errno, None | Some("ECONNREFUSED"));
+        let clear = layer.is_some() && !(own && refused);
         let connect = host.cloned().map(Target::Connect);
         Finding::Denied(Denial {
             effect: block.effect,
@@ -392,6 +405,10 @@ fn evidence(sighting: &Sighting) -> Evidence {
         Stream::Stderr => Source::Stderr,
     };
     Evidence { source, line: Some(sighting.line.clone()), errno: sighting.errno.map(str::to_owned) }
+}
+
+fn is_loopback(host: &str) -> bool {
+    ["127.", "localhost", "[::1]", "::1"].iter().any(|name| host.starts_with(name))
 }
 
 const fn is_network(effect: Effect) -> bool {
