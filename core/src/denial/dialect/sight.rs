@@ -107,6 +107,7 @@ impl Dialect {
             let errno = row.errno.or_else(|| said(&captures)).map(|errno| errno.name);
             let (object, from) = object(&captures, near.as_ref());
             let (attempt, answer) = self.answer(row, errno, &object, view.hint)?;
+            let object = if is_process(answer.effect) { process(object) } else { object };
             let sighting = Sighting {
                 effect: answer.effect,
                 layers: answer.layers.clone(),
@@ -131,6 +132,9 @@ impl Dialect {
         hint: &dyn Fn() -> Option<Told>,
     ) -> Option<(Attempt, &Answer)> {
         let look = |(attempt, effect): Told| {
+            // Only looking a name up fails so.
+            let resolves = matches!(errno, Some("EAI_AGAIN" | "EAI_NONAME" | "ENOTFOUND"));
+            let attempt = if resolves { Attempt::Resolve } else { attempt };
             let fits = |answer: &&Answer| answer.fits(attempt, errno, object, effect);
             self.answers.iter().find(fits).map(|answer| (attempt, answer))
         };
@@ -141,7 +145,11 @@ impl Dialect {
         if row.attempt == Attempt::Call && *object == Object::Nothing {
             return hint().and_then(look).or_else(|| look(told));
         }
-        look(told).or_else(|| hint().and_then(look))
+        let sharper = |told: &Told| {
+            matches!(told.0, Attempt::Metadata | Attempt::MakeDirectory | Attempt::Rename | Attempt::Execute)
+        };
+        let sharper = hint().filter(sharper).filter(|_| row.attempt == Attempt::Open);
+        sharper.and_then(look).or_else(|| look(told)).or_else(|| hint().and_then(look))
     }
 
     /// What words of the command, or else near the ends of the output, say was tried.
@@ -188,6 +196,17 @@ fn said(captures: &Captures<'_>) -> Option<&'static Errno> {
     let name = || errno::by_name(captures.name("name")?.as_bytes());
     let number = || errno::by_number(captures.name("number")?.as_bytes());
     text().or_else(name).or_else(number)
+}
+
+fn is_process(effect: Effect) -> bool {
+    matches!(effect, Effect::ProcSee | Effect::ProcTrace)
+}
+
+/// A path below `/proc/PID` is about that process.
+fn process(object: Object) -> Object {
+    let Object::Path(path) = &object else { return object };
+    let pid = path.to_str().and_then(|path| path.strip_prefix("/proc/")?.split('/').next()?.parse().ok());
+    pid.map_or(object, Object::Process)
 }
 
 /// What a line is about, with the line near by; of two paths the new one, and the old one beside it.

@@ -37,13 +37,13 @@ fn every_example_is_read_by_its_own_row_of_every_dialect_that_has_it() {
 
 #[test]
 fn every_row_is_answered_in_some_dialect() {
+    // Words that tell what a line of socat's leaves out.
+    let context = b"UNIX-CONNECT:";
     let read = |row: &Row| {
         let both = format!("{}\n{}\n", row.beside, row.example);
         Dialect::names().any(|id| {
-            builtin(id.as_str())
-                .matches(Stream::Stderr, both.as_bytes(), b"")
-                .iter()
-                .any(|(r, _)| r.text == row.text)
+            let found = builtin(id.as_str()).matches(Stream::Stderr, both.as_bytes(), context);
+            found.iter().any(|(found, _)| found.text == row.text)
         })
     };
     let silent: Vec<_> =
