@@ -8,7 +8,7 @@ mod table;
 
 use std::collections::BTreeMap;
 
-use confine_core::backend::{Handover, RunnerFailure, Wrapper};
+use confine_core::backend::{Handover, Wrapper};
 use confine_core::policy::{NetPlan, Policy};
 use confine_core::probe::Unusable;
 use confine_core::{
@@ -82,16 +82,7 @@ impl Backend for Bwrap {
             // The stage goes to the program's directory itself, in its own view.
             cwd: AbsPath::root(),
         };
-        let runner_failure = runner_failure();
-        let settled = Settled {
-            backend: self.id(),
-            launch,
-            layers,
-            missing,
-            pins: lowered.pins,
-            bound,
-            runner_failure,
-        };
+        let settled = Settled { backend: self.id(), launch, layers, missing, pins: lowered.pins, bound };
         Ok(settled.confined(policy, probe))
     }
 }
@@ -155,14 +146,5 @@ fn plan(argv: &Argv, policy: &Policy, probe: &Probe, lowered: &Lowered) -> Plan 
         masked: lowered.masked.iter().map(AbsPath::to_os_string).collect(),
         writable: lowered.writable().iter().map(AbsPath::to_os_string).collect(),
         ..Plan::default()
-    }
-}
-
-/// bwrap exits 1 for whatever goes wrong, the stage 125.
-fn runner_failure() -> RunnerFailure {
-    RunnerFailure {
-        exit_codes: vec![1, 125],
-        prefixes: vec!["bwrap: ".into(), confine_stage::MESSAGE_PREFIX.into()],
-        informational: Vec::new(),
     }
 }

@@ -97,10 +97,10 @@ impl Party<'_> {
             missing,
             pins: wrapping.pins.clone(),
             bound: self.of_the_stage(&wrapping.bound),
-            runner_failure: self.dialect.runner_failure(),
             launch: self.launch(wrapping, argv, stage, &plan),
         };
-        Ok(ConfinedArgv { payload: self.payload, ..settled.confined(policy, probe) })
+        let runner_failure = Some(self.dialect.runner_failure());
+        Ok(ConfinedArgv { payload: self.payload, runner_failure, ..settled.confined(policy, probe) })
     }
 
     /// A stage outside the sandbox installs no filter: the wrapper needs the very calls that it would refuse.

@@ -8,7 +8,6 @@ mod table;
 
 use std::collections::BTreeMap;
 
-use confine_core::backend::RunnerFailure;
 use confine_core::policy::fs::Tmp;
 use confine_core::policy::{NetPlan, Policy, Source};
 use confine_core::probe::Unusable;
@@ -86,18 +85,9 @@ impl Backend for Landlock {
         };
         // A pin is a mount, so there is none.
         let pins = Vec::new();
-        let runner_failure = runner_failure();
         let bound = bound(&lowered, policy);
-        let settled = Settled { backend: self.id(), launch, layers, missing, pins, bound, runner_failure };
+        let settled = Settled { backend: self.id(), launch, layers, missing, pins, bound };
         Ok(settled.confined(policy, probe))
-    }
-}
-
-fn runner_failure() -> RunnerFailure {
-    RunnerFailure {
-        exit_codes: vec![125],
-        prefixes: vec![confine_stage::MESSAGE_PREFIX.into()],
-        informational: Vec::new(),
     }
 }
 

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::time::Duration;
 
-use confine_core::backend::{Payload, PlanDigest, RunnerFailure};
+use confine_core::backend::{Payload, PlanDigest};
 use confine_core::policy::fs::MissingProtected;
 use confine_core::policy::{EnvPlan, Policy};
 use confine_core::probe::Unusable;
@@ -29,7 +29,6 @@ pub(crate) struct Settled {
     pub(crate) missing: Vec<Loss>,
     pub(crate) pins: Vec<AbsPath>,
     pub(crate) bound: Vec<AbsPath>,
-    pub(crate) runner_failure: RunnerFailure,
 }
 
 impl Settled {
@@ -47,7 +46,7 @@ impl Settled {
             pins: self.pins,
             bound: self.bound,
             precreate: policy.fs.precreate.iter().cloned().collect(),
-            runner_failure: self.runner_failure,
+            runner_failure: None,
             accepted: policy.accept_missing.clone(),
             launch: self.launch,
         }

@@ -107,7 +107,7 @@ impl Walk {
         match item {
             Item::Entry(access, kind) => self.entry(path, access, kind),
             Item::Placeholder => self.placeholder(path),
-            Item::Missing => self.missing(path),
+            Item::Named => self.named(path),
             Item::Precreated => self.precreated(path),
             Item::Link(target) => self.link(path, target),
             Item::Devices => self.devices(path),
@@ -174,8 +174,8 @@ impl Walk {
         }
     }
 
-    /// Nothing can be mounted where nothing is; a profile goes by paths.
-    fn missing(&mut self, path: AbsPath) {
+    /// A protected name where nothing is, or a link: nothing can be mounted there, but a profile goes by paths.
+    fn named(&mut self, path: AbsPath) {
         if self.above(&path) == Showing::Writable {
             self.lowered.clauses.push(Clause::new(path, Access::Protect, Kind::Directory));
         }

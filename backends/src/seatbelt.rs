@@ -2,8 +2,8 @@
 //!
 //! Nobody has run it on macOS yet: what it answers for effects is what the language says in Apple's own profiles and in
 //! those of others. There is no stage and no runner there, so what those do on Linux is missing, each by name: the argv
-//! is for [`portable`](ConfinedArgv::portable) spawners. `sandbox-exec` ends with 64, 65 or 71 where it fails itself, and
-//! refuses a profile with an operation that its system does not know, so an older macOS runs nothing.
+//! is for [`portable`](ConfinedArgv::portable) spawners. `sandbox-exec` refuses a profile that names an operation which
+//! its system does not know, so an older macOS runs nothing.
 //!
 //! A profile goes by paths, and the last rule that matches decides. Hence no placeholders, no precreated files and no
 //! mounts; and no private `/tmp`: the host's is out of reach, unless the policy says `tmp = "host"`.
@@ -15,7 +15,7 @@ mod table;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use confine_core::backend::{Payload, RunnerFailure};
+use confine_core::backend::Payload;
 use confine_core::policy::Policy;
 use confine_core::probe::Unusable;
 use confine_core::{
@@ -92,18 +92,9 @@ fn confined(argv: &Argv, policy: &Policy, profile: Profile, missing: Vec<Loss>) 
         pins: profile.into_pins(),
         precreate: Vec::new(),
         bound: Vec::new(),
-        runner_failure: runner_failure(),
+        runner_failure: None,
         accepted: policy.accept_missing.clone(),
         backend,
         launch,
-    }
-}
-
-/// EX_USAGE, EX_DATAERR (a profile that does not compile) and EX_OSERR (a program that cannot be executed).
-fn runner_failure() -> RunnerFailure {
-    RunnerFailure {
-        exit_codes: vec![64, 65, 71],
-        prefixes: vec!["sandbox-exec: ".into()],
-        informational: Vec::new(),
     }
 }

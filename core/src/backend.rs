@@ -238,8 +238,8 @@ pub struct ConfinedArgv {
     /// Paths of the host that the launch shows or opens by name, the root aside: a runner tells the stage which files they
     /// are, so that a link put in the way of one is found before the program starts.
     pub bound: Vec<AbsPath>,
-    /// How the wrapper's own failures look.
-    pub runner_failure: RunnerFailure,
+    /// How the wrapper's own failures look; `None` where a dialect of ours has the backend's name, and says it.
+    pub runner_failure: Option<RunnerFailure>,
     /// What the policy accepts to lose, for [`ConfinedArgv::portable`].
     pub accepted: Effects,
 }
@@ -380,8 +380,17 @@ impl ConfinedArgv {
             missing,
             pins: self.pins.clone(),
             dialect: self.backend.clone(),
-            runner_failure: self.runner_failure.clone(),
+            runner_failure: self.runner_failure(),
         })
+    }
+}
+
+impl ConfinedArgv {
+    /// Read when it is asked for: a launch of our own has no use for it, and the tables are not small.
+    fn runner_failure(&self) -> RunnerFailure {
+        let of_dialect =
+            || Dialect::builtin(&DialectId::new(self.backend.as_str())).map(Dialect::runner_failure);
+        self.runner_failure.clone().or_else(of_dialect).unwrap_or_default()
     }
 }
 

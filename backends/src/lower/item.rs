@@ -29,7 +29,7 @@ pub enum Backdrop<'a> {
 pub(super) enum Item {
     Entry(Access, Kind),
     Placeholder,
-    Missing,
+    Named,
     Precreated,
     Link(PathBuf),
     Devices,
@@ -86,8 +86,9 @@ fn host_nodes(items: &mut Items) {
 }
 
 fn without_devices(plan: &FsPlan, items: &mut Items) {
-    for missing in &plan.missing {
-        items.entry(missing.clone()).or_insert(Item::Missing);
+    let links = plan.protected_links.iter().map(|link| &link.path);
+    for name in plan.missing.iter().chain(links) {
+        items.entry(name.clone()).or_insert(Item::Named);
     }
     items.insert(fixed("/dev"), Item::Entry(Access::Hide, Kind::Directory));
 }

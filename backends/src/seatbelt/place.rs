@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use confine_core::AbsPath;
+use confine_core::policy::fs::ProtectedLink;
 use confine_core::policy::{Entry, FsPlan};
 
 /// Links at the root of every macOS, into `/private`.
@@ -22,10 +23,15 @@ pub(super) fn real(plan: &FsPlan) -> FsPlan {
     FsPlan {
         entries,
         missing: all(&plan.missing),
+        protected_links: plan.protected_links.iter().map(relinked).collect(),
         precreate: all(&plan.precreate),
         placeholders: plan.placeholders.iter().map(|(path, what)| (named(path), *what)).collect(),
         ..plan.clone()
     }
+}
+
+fn relinked(link: &ProtectedLink) -> ProtectedLink {
+    ProtectedLink { path: named(&link.path), target: link.target.clone() }
 }
 
 fn all(paths: &BTreeSet<AbsPath>) -> BTreeSet<AbsPath> {

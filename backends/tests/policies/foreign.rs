@@ -66,7 +66,7 @@ fn a_wrapper_runs_the_stage_with_our_filter_and_its_options_are_words() {
     assert!(all.contains(" --seccomp ") && all.ends_with(" -- make test"), "{all}");
     assert!(confined.layers.contains(&Layer::Namespace) && confined.layers.contains(&Layer::Seccomp));
     assert_eq!(confined.bound, [path("/home/u/ws")]);
-    assert_eq!(confined.runner_failure, dialect().runner_failure());
+    assert_eq!(confined.runner_failure, Some(dialect().runner_failure()));
     assert_eq!(confined.payload, Payload::Stage);
     let init =
         confine(Payload::Stage, &everything(), r#", "stage": "init", "masked": ["/run"]"#, &workspace())

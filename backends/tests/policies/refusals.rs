@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::fixture::{argv, path, probe, workspace};
-use confine_backends::{Bwrap, Landlock, Refusals, Registry};
+use confine_backends::{Bwrap, Landlock, Refusals, Registry, Seatbelt};
+use confine_core::denial::{Dialect, DialectId};
 use confine_core::policy::fs::MissingProtected;
 use confine_core::policy::{Access, Entry, Kind, NetPlan, Source};
 use confine_core::probe::Unusable;
@@ -308,6 +309,22 @@ fn a_portable_argv_of_a_launch_that_needs_a_file_made_is_refused_by_its_name() {
         policy.fs.precreate.insert(path("/home/u/ws/result"));
         let obstacles = backend.confine(&argv(), &policy, &probe()).unwrap().portable([]).unwrap_err();
         assert_eq!(obstacles, [NeedsRunner::Precreate(path("/home/u/ws/result"))]);
+    }
+}
+
+#[test]
+fn how_a_launch_fails_is_what_the_dialect_says() {
+    let macos = Probe { os: "macos".into(), ..probe() };
+    let mut policy = workspace();
+    policy.fs.precreate.clear();
+    policy.accept_missing.extend(Effect::ALL.iter().copied());
+    let launches: [(&dyn Backend, Probe); 3] = [(&Bwrap, probe()), (&Landlock, probe()), (&Seatbelt, macos)];
+    for (backend, probe) in launches {
+        let confined = backend.confine(&argv(), &policy, &probe).unwrap();
+        let dialect = Dialect::builtin(&DialectId::new(confined.backend.as_str())).unwrap();
+        let portable = confined.portable([]).unwrap();
+        assert_eq!(portable.runner_failure, dialect.runner_failure(), "{}", confined.backend);
+        assert!(!portable.runner_failure.prefixes.is_empty(), "{}", confined.backend);
     }
 }
 

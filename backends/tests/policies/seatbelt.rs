@@ -6,7 +6,7 @@ use std::path::Path;
 use confine_backends::lower::{Backdrop, lower};
 use confine_backends::seatbelt::profile::Profile;
 use confine_backends::{Registry, Seatbelt};
-use confine_core::policy::fs::{Symlinks, Tmp};
+use confine_core::policy::fs::{ProtectedLink, Symlinks, Tmp};
 use confine_core::policy::{Access, FsPlan, Kind, NetPlan, Policy};
 use confine_core::{AbsPath, Backend, ConfineError, Effect, Layer, NeedsRunner, Probe};
 use proptest::prelude::*;
@@ -202,6 +202,23 @@ fn a_portable_argv_begins_with_the_system_s_program_and_ends_with_the_command() 
     long.fs.entries.extend(fixture::plan(&many).entries);
     let obstacles = Seatbelt.confine(&argv(), &long, &macos()).unwrap().portable([]).unwrap_err();
     assert!(matches!(obstacles.as_slice(), [NeedsRunner::TooLarge { .. }]), "{obstacles:?}");
+}
+
+#[test]
+fn a_protected_name_that_is_a_link_cannot_be_replaced() {
+    let mut plan =
+        fixture::plan(&[("/", Access::Read, Kind::Directory), ("/w", Access::Write, Kind::Directory)]);
+    plan.protected_links.push(ProtectedLink { path: path("/w/a/.envrc"), target: "../real".into() });
+    let profile = profile(&of(plan));
+    for (at, operation, wanted) in [
+        ("/w/a/.envrc", "file-write-unlink", false),
+        ("/w/a/.envrc", "file-write-create", false),
+        ("/w/a/.envrc", "file-read-metadata", true),
+        ("/w/a", "file-write-unlink", false),
+        ("/w/a/other", "file-write-unlink", true),
+    ] {
+        assert_eq!(allowed(&profile, operation, &path(at)), wanted, "{operation} {at}");
+    }
 }
 
 #[test]
