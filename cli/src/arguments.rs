@@ -6,7 +6,7 @@ mod questions;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 use confine_core::Effects;
 
@@ -25,7 +25,7 @@ Exit codes of `confine run`:
   137, 152, 153   a memory, cpu or file-size limit ended it";
 
 /// Confine a command with the kernel, and say truthfully what happened.
-#[derive(Debug, Parser)]
+#[derive(Debug, Default, Parser)]
 #[command(name = "confine", disable_version_flag = true, disable_help_subcommand = true)]
 #[command(args_conflicts_with_subcommands = true, max_term_width = 100, after_long_help = EXIT_CODES)]
 pub(crate) struct Arguments {
@@ -78,6 +78,29 @@ pub(crate) enum Command {
     },
     /// Print the man page.
     Man,
+}
+
+impl Arguments {
+    /// Reads the process's words. Those of the commonest command are read by themselves first: to describe every other
+    /// command takes longer than to read them. What is wrong is said by the whole.
+    ///
+    /// # Errors
+    /// What is wrong, or the help that was asked for.
+    pub(crate) fn read(words: &[OsString]) -> Result<Self, clap::Error> {
+        match Run::alone(words) {
+            Some(run) => Ok(Self { command: Some(Command::Run(Box::new(run))), ..Self::default() }),
+            None => Self::try_parse_from(words),
+        }
+    }
+}
+
+impl Run {
+    fn alone(words: &[OsString]) -> Option<Self> {
+        let (_, own) = words.split_first()?;
+        own.first().filter(|word| *word == "run")?;
+        let matches = Self::augment_args(clap::Command::new("run")).try_get_matches_from(own).ok()?;
+        Self::from_arg_matches(&matches).ok()
+    }
 }
 
 /// `confine run`.
@@ -167,4 +190,43 @@ pub(crate) enum QuarantineCommand {
         /// As `list` shows it.
         id: String,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split(' ').map(OsString::from).collect()
+    }
+
+    #[test]
+    fn a_run_read_by_itself_is_what_the_whole_reads() {
+        for line in [
+            "confine run -- true",
+            "confine run --backend landlock --write /a --accept-missing fs-hide,proc-see --timeout 3s -- a --json b",
+            "confine run --json --report r --env A=B -- run run",
+        ] {
+            let words = words(line);
+            let alone = Run::alone(&words).unwrap();
+            let whole = Arguments::try_parse_from(&words).unwrap();
+            assert_eq!(
+                format!("{:?}", Some(Command::Run(Box::new(alone)))),
+                format!("{:?}", whole.command),
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_and_what_is_no_run_is_left_to_the_whole() {
+        for line in
+            ["confine", "confine run", "confine run --nope -- a", "confine run --help", "confine plan -- a"]
+        {
+            assert!(Run::alone(&words(line)).is_none(), "{line}");
+            let whole = |error: clap::Error| error.to_string();
+            let read = Arguments::read(&words(line)).map(|_| ()).map_err(whole);
+            assert_eq!(read, Arguments::try_parse_from(words(line)).map(|_| ()).map_err(whole), "{line}");
+        }
+    }
 }

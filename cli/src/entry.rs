@@ -3,8 +3,6 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 use crate::arguments::{Arguments, Command, PolicyCommand, Probe, QuarantineCommand};
 use crate::fault::{self, Answer};
 use crate::{
@@ -15,7 +13,7 @@ use crate::{
 /// Does what the process's arguments say. Exit codes are documented in the man page.
 pub fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
-    let answer = match Arguments::try_parse_from(&words) {
+    let answer = match Arguments::read(&words) {
         Ok(arguments) => dispatch(arguments),
         Err(error) if usage::is_answer(&error) => answer::text(&error.to_string()).map(|()| 0),
         Err(error) => Err(run::unparsed(&words, usage::fault(&error))),

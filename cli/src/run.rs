@@ -98,7 +98,10 @@ fn attempt(arguments: &Run, sink: &mut Option<Sink>, known: &mut Known) -> Resul
         .enable_all()
         .build()
         .map_err(|error| fault::system(LaunchStage::Spawn, "start the runtime", &error))?;
-    runtime.block_on(follow::follow(command, arguments.run.tty))
+    let ended = runtime.block_on(follow::follow(command, arguments.run.tty))?;
+    // Nothing of the run is left in it, and this process ends next.
+    std::mem::forget(runtime);
+    Ok(ended)
 }
 
 fn command(confine: &Confine, arguments: &Run, resolved: &Resolved) -> Result<Command, LaunchFault> {

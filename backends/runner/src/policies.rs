@@ -177,6 +177,10 @@ fn read(path: &AbsPath) -> Result<Written, PoliciesError> {
 
 /// A workspace's own policy. It extends nothing: it narrows what the caller has.
 fn project(workspace: &AbsPath) -> Result<Option<Written>, PoliciesError> {
+    let place = workspace.as_path().join(PROJECT).symlink_metadata();
+    if place.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
+        return Ok(None);
+    }
     let canonical = workspace.as_path().canonicalize().unwrap_or_else(|_| PathBuf::from(workspace.as_path()));
     let Ok(path) = AbsPath::new(canonical.join(PROJECT).join(OWN)) else { return Ok(None) };
     let Some(place) = open_place(&path)? else { return Ok(None) };

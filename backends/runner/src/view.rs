@@ -19,16 +19,18 @@ use std::time::{Duration, Instant};
 use confine_core::AbsPath;
 use confine_core::policy::View;
 use confine_core::policy::view::{FileType, Mount, Stat};
-use nix::dir::{Dir, Type};
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open};
 use nix::sys::stat::Mode;
 use nix::unistd::{AccessFlags, Uid, User, eaccess};
+use rustix::fs::Dir;
 
 /// How long patterns may be expanded.
 const TIME: Duration = Duration::from_secs(2);
 /// How much of a small file is read.
 const SMALL: u64 = 4096;
+/// Room for most files of `/proc`, which the kernel makes anew for every read.
+const TABLE: usize = 16 * 1024;
 
 /// The real host. Made for one resolution: its clock starts with it.
 #[derive(Clone, Debug)]
@@ -92,6 +94,13 @@ pub(crate) fn read_whole(path: &Path, bound: u64) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
+/// A file of `/proc` in as few reads as can be; empty where it cannot be read.
+pub(crate) fn table(path: &str) -> Vec<u8> {
+    let mut text = Vec::with_capacity(TABLE);
+    let read = File::open(path).and_then(|mut file| file.read_to_end(&mut text));
+    if read.is_ok() { text } else { Vec::new() }
+}
+
 /// What a file's type is; the file systems that Linux has know no other.
 fn file_type(file: std::fs::FileType) -> FileType {
     if file.is_dir() {
@@ -110,14 +119,16 @@ fn file_type(file: std::fs::FileType) -> FileType {
 }
 
 /// As the directory itself tells it, without a look at the file.
-fn listed_type(file: Type) -> FileType {
+fn listed_type(file: rustix::fs::FileType) -> Option<FileType> {
+    use rustix::fs::FileType as Type;
     match file {
-        Type::Directory => FileType::Directory,
-        Type::Symlink => FileType::Link,
-        Type::Socket => FileType::Socket,
-        Type::Fifo => FileType::Fifo,
-        Type::BlockDevice | Type::CharacterDevice => FileType::Device,
-        Type::File => FileType::File,
+        Type::Directory => Some(FileType::Directory),
+        Type::Symlink => Some(FileType::Link),
+        Type::Socket => Some(FileType::Socket),
+        Type::Fifo => Some(FileType::Fifo),
+        Type::BlockDevice | Type::CharacterDevice => Some(FileType::Device),
+        Type::RegularFile => Some(FileType::File),
+        Type::Unknown => None,
     }
 }
 
@@ -143,11 +154,12 @@ impl View for HostView {
     fn list_types(&self, path: &AbsPath) -> io::Result<Vec<(OsString, Option<FileType>)>> {
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         let mut entries = Vec::new();
-        for entry in Dir::open(path.as_path(), flags, Mode::empty())? {
+        // Not the C library's reader, which maps and unmaps a buffer for each directory.
+        for entry in Dir::new(open(path.as_path(), flags, Mode::empty())?)? {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
             if name != b"." && name != b".." {
-                entries.push((OsString::from_vec(name.to_vec()), entry.file_type().map(listed_type)));
+                entries.push((OsString::from_vec(name.to_vec()), listed_type(entry.file_type())));
             }
         }
         Ok(entries)
@@ -177,14 +189,12 @@ impl View for HostView {
     }
 
     fn mounts(&self) -> Vec<Mount> {
-        let text = std::fs::read("/proc/self/mountinfo").unwrap_or_default();
-        mountinfo::parse(&text).collect()
+        mountinfo::parse(&table("/proc/self/mountinfo")).collect()
     }
 
     fn listening(&self) -> Vec<AbsPath> {
-        let table = std::fs::read("/proc/net/unix").unwrap_or_default();
         let is_socket = |path: &AbsPath| self.stat(path).is_ok_and(|stat| stat.file == FileType::Socket);
-        sockets::parse(&table).into_iter().filter(is_socket).collect()
+        sockets::parse(&table("/proc/net/unix")).into_iter().filter(is_socket).collect()
     }
 
     fn home(&self) -> Option<AbsPath> {

@@ -5,9 +5,10 @@ use std::path::Path;
 use confine_core::Reason;
 use confine_core::probe::Unusable;
 use nix::unistd::Uid;
+use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
 
 use super::MARKER;
-use crate::view::mountinfo;
+use crate::view::{mountinfo, table};
 
 const LIMIT: &str = "/proc/sys/user/max_user_namespaces";
 /// Debian's and Arch's patch: 0 takes them from ordinary users.
@@ -34,7 +35,7 @@ pub(super) fn here() -> Result<(), Unusable> {
             "sysctl -w kernel.unprivileged_userns_clone=1",
         ));
     }
-    if in_chroot(&std::fs::read("/proc/self/mountinfo").unwrap_or_default()) {
+    if is_chroot() {
         return Err(Unusable::new(
             "the process is in a chroot, where the kernel refuses user namespaces",
             "start confine outside it, or make its root with pivot_root(2)",
@@ -59,6 +60,16 @@ pub fn launch_hint() -> Option<Reason> {
     None
 }
 
+/// statx(2) tells whether `/` is the root of a mount (Linux 5.8) without the list of all mounts, which costs 0.1 ms.
+fn is_chroot() -> bool {
+    match statx(CWD, "/", AtFlags::empty(), StatxFlags::empty()) {
+        Ok(root) if root.stx_attributes_mask.contains(StatxAttributes::MOUNT_ROOT) => {
+            !root.stx_attributes.contains(StatxAttributes::MOUNT_ROOT)
+        }
+        _ => in_chroot(&table("/proc/self/mountinfo")),
+    }
+}
+
 /// mountinfo lists what is reachable from the process's root. After chroot(2) into an ordinary directory nothing is
 /// mounted at `/` (a chroot into a mount point looks like any root: a launch tells).
 pub(super) fn in_chroot(mountinfo: &[u8]) -> bool {
@@ -73,6 +84,11 @@ fn number(file: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_root_is_judged_as_by_the_list_of_mounts() {
+        assert_eq!(is_chroot(), in_chroot(&table("/proc/self/mountinfo")));
+    }
 
     #[test]
     fn a_root_that_is_no_mount_point_is_a_chroot() {
