@@ -1,13 +1,14 @@
 //! Runs INSIDE the sandbox, before exec: the codecs of its plan and its records, and the operations of the binary.
 //!
 //! Trust domain: the sandbox's own process 1 (or, without namespaces, a supervisor outside the program's Landlock
-//! domain), with the caller's rights until it gives them up. Synchronous and small. Unsafe only in `sys`.
+//! domain), with the caller's rights until it gives them up. Synchronous and small. Unsafe only in `sys`, and
+//! in the few lines of `main` by which the C library enters.
 //!
 //! The order of one launch, each step a module: [`plan`] is read; `descriptors` closes what nobody listed; `session`;
-//! `view` checks directory and masks; `terminal`; `scratch`; then `program` forks. The child, in `program`: parent-death
-//! signal, session, descriptors, `domain` collected, `rlimits`, `capabilities`, no_new_privs, `domain` entered, `lookup`,
-//! `filter`, execve(2). The parent, in `reaper`: tells what happens (`report`, [`status`]), obeys, reaps, and ends the
-//! tree (`descent`).
+//! `view` checks directory and masks; `terminal`; the bounding set of `capabilities`; then `program` forks. The child, in
+//! `program`: parent-death signal, session, descriptors, `domain` collected, `rlimits`, `capabilities`, no_new_privs,
+//! `domain` entered, `lookup`, `filter`, execve(2). The parent makes `scratch` meanwhile, and tells the child where; then,
+//! in `reaper`, it tells what happens (`report`, [`status`]), obeys, reaps, and ends the tree (`descent`).
 
 pub mod exit;
 pub mod plan;

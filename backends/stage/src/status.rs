@@ -42,7 +42,8 @@ pub enum Record {
     },
     /// The master of the pseudo-terminal travels with this record (SCM_RIGHTS).
     Terminal,
-    /// Every layer is applied; execve(2) is next.
+    /// Every layer is applied, and execve(2) was next. Sent together with what came of it, [`Record::Started`] or
+    /// [`Record::ExecFailed`].
     Staged {
         /// The program's process id as the stage sees it.
         pid: i32,

@@ -1,4 +1,4 @@
-//! The system calls for which there is no safe wrapper: the only unsafe code of the stage.
+//! The system calls for which there is no safe wrapper: the unsafe code of the stage.
 
 mod arena;
 
