@@ -13,6 +13,9 @@ use crate::{
 /// Does what the process's arguments say. Exit codes are documented in the man page.
 pub fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
+    if let Some(code) = probe::attempted(&words) {
+        return ExitCode::from(code);
+    }
     let answer = match Arguments::read(&words) {
         Ok(arguments) => dispatch(arguments),
         Err(error) if usage::is_answer(&error) => answer::text(&error.to_string()).map(|()| 0),

@@ -1,12 +1,16 @@
 //! `confine --probe`: what works on this host, from attempts.
 //!
-//! Cheap facts first; then each backend launches once for real, tries a write that its policy forbids, and is judged
-//! by looking at the world afterwards.
+//! Each effect is tried inside each backend's real sandbox, and judged by looking at the world afterwards
+//! ([`confine_runner::probe`]).
 
-mod attempt;
 mod found;
+mod progress;
+mod remedy;
 mod table;
 mod version;
+mod workspace;
+
+use std::ffi::OsString;
 
 use confine_core::{Effects, LaunchFault, LaunchStage};
 
@@ -15,6 +19,16 @@ use crate::arguments::Probe;
 use crate::fault::Answer;
 
 use found::Found;
+
+/// Makes attempts, where this process was started for that; no command, and not for people.
+pub(crate) fn attempted(words: &[OsString]) -> Option<u8> {
+    match words {
+        [_, word, words @ ..] if word == confine_runner::probe::WORD => {
+            Some(confine_runner::probe::attempt(words))
+        }
+        _ => None,
+    }
+}
 
 /// Prints what works here. 125 where nothing does, or where no usable backend enforces all that is required.
 pub(crate) fn probe(question: &Probe) -> Answer {

@@ -11,7 +11,7 @@ use confine_core::{AbsPath, BackendId, LaunchFault, LaunchStage, Text};
 use confine_runner::places::Places;
 use confine_runner::policies::{Choice, Loaded, PoliciesError};
 use confine_runner::view::HostView;
-use confine_runner::{Confine, policies};
+use confine_runner::{Builder, Confine, policies};
 
 use crate::arguments::PolicyOptions;
 use crate::fault;
@@ -81,8 +81,19 @@ fn refused(doing: &str, error: &PoliciesError) -> LaunchFault {
 /// # Errors
 /// Where the host cannot be looked at.
 pub(crate) fn detect() -> Result<Confine, LaunchFault> {
-    Confine::builder()
-        .stage_by_path()
+    looked_at(Confine::builder().stage_by_path())
+}
+
+/// As [`detect`], without what the last probe found.
+///
+/// # Errors
+/// As [`detect`].
+pub(crate) fn detect_afresh() -> Result<Confine, LaunchFault> {
+    looked_at(Confine::builder().stage_by_path().afresh())
+}
+
+fn looked_at(builder: Builder) -> Result<Confine, LaunchFault> {
+    builder
         .detect()
         .map_err(|error| LaunchFault::new(LaunchStage::Spawn, format!("look at this host: {error}")))
 }

@@ -15,6 +15,7 @@ use crate::foreign::Foreign;
 use crate::guard;
 use crate::launch::Image;
 use crate::places::Places;
+use crate::probe::cache::Recalled;
 use crate::spawn::Spawner;
 
 /// The facts of this host, and the backends. `Send + Sync`, cheap to clone, no global state.
@@ -40,6 +41,7 @@ pub struct Builder {
     registry: Option<Registry>,
     named: Vec<Foreign>,
     probe: Option<Probe>,
+    afresh: bool,
 }
 
 /// Why the host cannot be looked at.
@@ -72,6 +74,10 @@ impl Confine {
     /// The backends.
     pub fn registry(&self) -> &Registry {
         &self.shared.registry
+    }
+
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
     }
 
     /// A command to confine. Its defaults: the current directory, the process's environment as the caller's, stdin
@@ -114,7 +120,14 @@ impl Builder {
         Self { probe: Some(probe), ..self }
     }
 
-    /// Looks at the host, and pays what runs of this user left that were killed ([`guard::recover`]).
+    /// Without what the last probe found ([`probe`](crate::probe)): what is found now is to take its place.
+    #[must_use]
+    pub fn afresh(self) -> Self {
+        Self { afresh: true, ..self }
+    }
+
+    /// Looks at the host, recalls what the last probe found to be otherwise than facts say, and pays what runs of this
+    /// user left that were killed ([`guard::recover`]).
     ///
     /// # Errors
     /// See [`Confine::detect`].
@@ -125,8 +138,11 @@ impl Builder {
         for recovered in guard::recover(&places) {
             tracing::warn!(run = recovered.run, "paid what a killed run left");
         }
+        let recalled = if self.afresh { Recalled::default() } else { Recalled::here(&places, &probe) };
+        let probe = recalled.noted(probe);
         let named = self.named.into_iter().map(|foreign| -> Box<dyn Backend> { Box::new(foreign) });
         let registry = self.registry.unwrap_or_default().with_named(named);
+        let registry = if recalled.doubts() { registry.map(|one| recalled.doubted(one)) } else { registry };
         let image = if self.by_path { Image::File } else { Image::Sealed(OnceLock::new()) };
         let spawner = Arc::new(spawner(&probe).map_err(DetectError::Thread)?);
         Ok(Confine { shared: Arc::new(Shared { probe, registry, image, places, spawner }) })

@@ -17,7 +17,7 @@ const UID_MAP: &str = "user namespaces are restricted here: AppArmor (sysctl \
     `kernel.apparmor_restrict_unprivileged_userns`), or a sandbox around this one; give bwrap an AppArmor profile that \
     allows `userns`, or use `--backend landlock`";
 const MASKED_PROC: &str = "a container masks parts of `/proc`: start it with them unmasked (`--security-opt \
-    systempaths=unconfined`), or use `--backend landlock`";
+    systempaths=unconfined`), say `proc = \"host\"` in the policy (which loses `proc-see`), or use `--backend landlock`";
 const INSIDE_LANDLOCK: &str =
     "this is inside a Landlock domain, which allows no mounts: use `--backend landlock`";
 const TOO_OLD: &str = "install a newer bubblewrap, or use `--backend landlock`";

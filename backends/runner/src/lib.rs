@@ -1,7 +1,7 @@
 //! Runs in the harness: looks at the host, spawns, feeds descriptors, reads the records, ends the tree, collects.
 //!
-//! Trust domain: the caller's own process and rights. tokio, on any flavour of runtime; unsafe only in `spawn::system`
-//! and `sys`.
+//! Trust domain: the caller's own process and rights. tokio, on any flavour of runtime; unsafe only in `spawn::system`,
+//! `probe::system` and `sys`.
 
 #![deny(unsafe_code)]
 
@@ -28,6 +28,7 @@ mod permissions;
 mod placeholder;
 pub mod places;
 pub mod policies;
+pub mod probe;
 pub mod quarantine;
 mod ready;
 mod refusal;

@@ -123,6 +123,16 @@ pub fn restore(places: &Places, id: &str) -> Result<AbsPath, QuarantineError> {
     Ok(record.path)
 }
 
+/// Deletes a file in quarantine that confine itself planted, and its record.
+pub(crate) fn discard(places: &Places, moved: &Quarantined) {
+    let Ok(records) = list(places) else { return };
+    let _ = std::fs::remove_file(&moved.to);
+    let record = records.into_iter().find(|record| record.to == moved.to);
+    if let (Some(record), Ok(Some(all))) = (record, open(places)) {
+        forget(&all, &record.id);
+    }
+}
+
 fn open(places: &Places) -> Result<Option<Place>, QuarantineError> {
     let Some(state) = places.open_state()? else { return Ok(None) };
     Ok(state.open_below(DIRECTORY)?)

@@ -11,6 +11,8 @@ use tokio::task::JoinHandle;
 use crate::control::Lifeline;
 use crate::events;
 use crate::order::Order;
+use crate::places::Places;
+use crate::probe::cache;
 use crate::summary::{Ending, Heading};
 
 pub use crate::events::{Event, Events};
@@ -134,7 +136,10 @@ impl Run {
     pub async fn wait(mut self) -> Report {
         self.events = None;
         match (&mut self.course).await {
-            Ok(report) => report,
+            Ok(report) => {
+                cache::doubt(&Places::here(), &report);
+                report
+            }
             Err(_) => {
                 let fault =
                     LaunchFault::new(LaunchStage::Status, "follow the run: its runtime was shut down");

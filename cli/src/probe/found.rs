@@ -1,18 +1,20 @@
 //! The answer, version 1.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use confine_core::policy::Policy;
 use confine_core::probe::{Tool, Unusable};
-use confine_core::{
-    Argv, Backend as Confines, BackendId, Effect, Effects, Governed, LaunchFault, Probe, Reason,
-};
+use confine_core::{Backend as Confines, BackendId, Effect, Effects, Governed, LaunchFault, Probe, Reason};
 use confine_core::{LaunchStage, Text};
+use confine_runner::Confine;
+use confine_runner::probe::{Answer, Trial, is_contradicted, refined, remember};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use super::attempt::Attempt;
-use crate::request;
+use super::progress::Progress;
+use super::{remedy, version, workspace};
+use crate::{fault, request};
 
 /// What was found.
 #[derive(Serialize)]
@@ -41,7 +43,7 @@ pub(super) struct Host {
 #[derive(Serialize)]
 pub(super) struct Backend {
     pub(super) id: BackendId,
-    /// Whether it launched for real, and its policy held.
+    /// Whether its sandbox stood.
     pub(super) usable: bool,
     /// What it launches.
     pub(super) program: Option<Text>,
@@ -53,49 +55,82 @@ pub(super) struct Backend {
     pub(super) remedy: Option<String>,
     /// For people; programs decide by effects.
     pub(super) enforcement: Enforcement,
-    pub(super) effects: BTreeMap<Effect, Governed>,
+    pub(super) effects: BTreeMap<Effect, Row>,
+    /// What its own word says is enforced or detected, and an attempt did all the same.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) contradicted: Vec<Effect>,
+    #[serde(skip)]
+    claims: BTreeMap<Effect, Governed>,
+}
+
+/// What it does about one effect.
+#[derive(Serialize)]
+pub(super) struct Row {
+    #[serde(flatten)]
+    pub(super) governed: Governed,
+    /// What helps where it is not enforced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) remedy: Option<String>,
 }
 
 /// Whether all that the default policy needs, less what it accepts to lose, is enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Enforcement {
-    /// It is.
+    /// It is, by every attempt that can be made here.
     Full,
     /// It is not.
     Partial,
 }
 
 impl Found {
-    /// Looks at this host, and launches every backend once.
+    /// Looks at this host, and makes every attempt in every backend.
     ///
     /// # Errors
-    /// Where the host cannot be looked at, or there is no room for a throwaway workspace.
+    /// Where the host cannot be looked at, or there is no room for throwaway surroundings.
     pub(super) fn here() -> Result<Self, LaunchFault> {
-        let confine = request::detect()?;
-        let attempt = Attempt::prepare()?;
+        let confine = request::detect_afresh()?;
+        let answers = answers(&confine)?;
+        remember(&confine, &answers);
+        let policy = workspace::default_policy()?;
         let mut facts = confine.probe().clone();
-        for backend in confine.registry().iter() {
-            let launch = attempt.launch(&confine, backend.id());
-            facts.launches.insert(backend.id().as_str().to_owned(), launch);
+        for (id, answer) in &answers {
+            facts.launches.insert(id.as_str().to_owned(), answer.launch.clone());
         }
-        let policy = attempt.default_policy()?;
-        let argv = Argv::new(["true"], attempt.workspace.clone())
-            .map_err(|error| LaunchFault::new(LaunchStage::Usage, format!("probe: {error}")))?;
-        let works = |backend: &&dyn Confines| {
-            is_usable(&facts, &backend.id()) && backend.confine(&argv, &policy, &facts).is_ok()
-        };
-        Ok(Self {
-            version: 1,
-            default: confine.registry().iter().find(works).map(Confines::id),
-            backends: confine
-                .registry()
-                .iter()
-                .map(|backend| Backend::of(backend, &policy, &facts))
-                .collect(),
-            host: Host::of(&facts),
-        })
+        let found =
+            |backend: &dyn Confines| Backend::of(backend, &policy, &facts, answers.get(&backend.id()));
+        let mut backends: Vec<Backend> = confine.registry().for_host(&facts).map(found).collect();
+        remedy::fill(&mut backends);
+        let default = backends
+            .iter()
+            .find(|backend| backend.takes(&policy, &confine, &facts))
+            .map(|one| one.id.clone());
+        Ok(Self { version: 1, default, backends, host: Host::of(&facts) })
     }
+}
+
+/// What attempts came to, by backend.
+fn answers(confine: &Confine) -> Result<BTreeMap<BackendId, Answer>, LaunchFault> {
+    let program = own_program()?;
+    let ids: Vec<BackendId> = confine.registry().for_host(confine.probe()).map(Confines::id).collect();
+    let progress = Progress::begin(&ids);
+    let answers = Trial::of(confine, program).run(&ids, &|id| progress.done(id));
+    drop(progress);
+    let mut answers = answers.map_err(|error| {
+        LaunchFault::new(LaunchStage::Usage, format!("try anything here: {error}"))
+            .help("make `/var/tmp` a directory that you may write to")
+    })?;
+    if let Some(Answer { launch, .. }) = answers.get_mut(&BackendId::new("bwrap"))
+        && let Err(unusable) = launch
+    {
+        *unusable = version::noted(unusable.clone(), confine.probe());
+    }
+    Ok(answers)
+}
+
+/// This executable makes the attempts too.
+fn own_program() -> Result<PathBuf, LaunchFault> {
+    std::env::current_exe().map_err(|error| fault::system(LaunchStage::Usage, "find this executable", &error))
 }
 
 impl Host {
@@ -112,43 +147,73 @@ impl Host {
 }
 
 impl Backend {
-    fn of(backend: &dyn Confines, policy: &Policy, facts: &Probe) -> Self {
+    fn of(backend: &dyn Confines, policy: &Policy, facts: &Probe, answer: Option<&Answer>) -> Self {
         let id = backend.id();
-        let effects = backend.governs(facts);
-        let unusable = facts.launches.get(id.as_str()).and_then(|launch| launch.as_ref().err());
+        let claims = backend.governs(facts);
+        let unusable = answer.and_then(|answer| answer.launch.as_ref().err());
+        let row = |(effect, claim): (&Effect, &Governed)| {
+            let finding = answer.and_then(|answer| answer.findings.get(effect));
+            let governed = finding.map_or_else(|| claim.clone(), |finding| refined(claim.clone(), finding));
+            (*effect, Row { governed, remedy: None })
+        };
+        let effects: BTreeMap<Effect, Row> = claims.iter().map(row).collect();
+        let contradicted = claims.iter().filter(|(effect, claim)| {
+            effects.get(effect).is_some_and(|row| is_contradicted(claim, &row.governed))
+        });
         let program = program(&id, facts);
-        let mut answer = Self {
-            usable: is_usable(facts, &id),
+        let mut found = Self {
+            usable: answer.is_some_and(|answer| answer.launch.is_ok()),
             program: program.map(|tool| Text::from(tool.path.as_path().as_os_str())),
             sha256: program.and_then(digest),
             reason: unusable.map(|unusable| unusable.reason.to_string()),
             remedy: unusable.and_then(|unusable| unusable.remedy.as_ref()).map(Reason::to_string),
             enforcement: Enforcement::Partial,
+            contradicted: contradicted.map(|(effect, _)| *effect).collect(),
             effects,
             id,
+            claims,
         };
-        let chosen: Effects = policy.chosen_losses().into_iter().map(|(effect, _)| effect).collect();
-        let needs = policy.needs().without(&policy.accept_missing).without(&chosen);
-        if answer.usable && needs.without(&answer.enforced()).is_empty() {
-            answer.enforcement = Enforcement::Full;
+        if found.usable && needs(policy).without(&found.kept()).is_empty() {
+            found.enforcement = Enforcement::Full;
         }
-        answer
+        found
     }
 
-    /// What it enforces here.
+    /// What it enforces here, by attempt.
     pub(super) fn enforced(&self) -> Effects {
-        let enforced = self.effects.iter().filter(|(_, governed)| governed.is_enforced());
-        enforced.map(|(effect, _)| *effect).collect()
+        self.effects.iter().filter(|(_, row)| row.governed.is_enforced()).map(|(effect, _)| *effect).collect()
+    }
+
+    /// What it says that it enforces, and no attempt contradicts: what nobody can do here, it need not prevent.
+    fn kept(&self) -> Effects {
+        let claimed = self.claims.iter().filter(|(_, claim)| claim.is_enforced()).map(|(effect, _)| *effect);
+        claimed.filter(|effect| !self.contradicted.contains(effect)).collect()
+    }
+
+    /// Whether `auto` would take it for `policy`.
+    fn takes(&self, policy: &Policy, confine: &Confine, facts: &Probe) -> bool {
+        let Ok(argv) = workspace::argv() else { return false };
+        let expresses = || {
+            confine.registry().by_id(&self.id).is_some_and(|one| one.confine(&argv, policy, facts).is_ok())
+        };
+        let contradicted = self.contradicted.iter().any(|effect| needs(policy).contains(*effect));
+        let automatic = confine.registry().automatic().any(|one| one.id() == self.id);
+        automatic && self.usable && !contradicted && expresses()
     }
 }
 
-fn is_usable(facts: &Probe, id: &BackendId) -> bool {
-    facts.launches.get(id.as_str()).is_some_and(Result::is_ok)
+fn needs(policy: &Policy) -> Effects {
+    let chosen: Effects = policy.chosen_losses().into_iter().map(|(effect, _)| effect).collect();
+    policy.needs().without(&policy.accept_missing).without(&chosen)
 }
 
 /// The file that is launched first.
 fn program<'a>(id: &BackendId, facts: &'a Probe) -> Option<&'a Tool> {
-    let tool: &Result<Tool, Unusable> = if id.as_str() == "bwrap" { &facts.bwrap } else { &facts.stage };
+    let tool: &Result<Tool, Unusable> = match id.as_str() {
+        "bwrap" => &facts.bwrap,
+        "landlock" => &facts.stage,
+        _ => return None,
+    };
     tool.as_ref().ok()
 }
 

@@ -1,12 +1,13 @@
-//! The table for people: effects by backends, and why what is not enforced is not.
+//! The table for people: each effect, what each backend does about it, why not more, and what helps.
 
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 
 use confine_core::{Effect, Governed, Text};
 
-use super::found::{Backend, Enforcement, Found};
+use super::found::{Backend, Enforcement, Found, Row};
 
+/// Of the column of effects.
 const WIDTH: usize = 20;
 
 /// Whether the table may be coloured.
@@ -25,16 +26,20 @@ impl Colour {
         if std::io::stdout().is_terminal() && !refused { Self::On } else { Self::Off }
     }
 
-    fn paint(self, governed: &Governed, cell: &str) -> String {
-        let code = match governed {
-            Governed::Enforced { .. } => 32,
-            Governed::Detected { .. } | Governed::Untestable { .. } => 33,
-            Governed::NotGoverned { .. } => 31,
-        };
+    fn paint(self, code: u8, text: &str) -> String {
         match self {
-            Self::On => format!("\x1b[{code}m{cell}\x1b[0m"),
-            Self::Off => cell.to_owned(),
+            Self::On => format!("\x1b[{code}m{text}\x1b[0m"),
+            Self::Off => text.to_owned(),
         }
+    }
+}
+
+/// How a row is painted.
+const fn code(governed: &Governed) -> u8 {
+    match governed {
+        Governed::Enforced { .. } => 32,
+        Governed::Detected { .. } | Governed::Untestable { .. } => 33,
+        Governed::NotGoverned { .. } => 31,
     }
 }
 
@@ -42,18 +47,24 @@ impl Colour {
 pub(super) fn table(found: &Found, colour: Colour) -> String {
     let mut text = String::new();
     head(&mut text, found);
-    let _ = write!(text, "\n{:WIDTH$}", "effect");
     for backend in &found.backends {
-        let _ = write!(text, "  {:width$}", backend.id, width = width(backend));
+        state(&mut text, found, backend, colour);
     }
-    text.push('\n');
+    let width = found.backends.iter().map(|backend| backend.id.as_str().len()).max().unwrap_or_default();
+    let _ = writeln!(text, "\n{:WIDTH$}{:width$}  what it does about it", "effect", "backend");
     for effect in Effect::ALL {
-        row(&mut text, found, *effect, colour);
+        let mut name = effect.name();
+        // An unusable backend has one reason for everything, which the head gives.
+        for backend in found.backends.iter().filter(|backend| backend.usable) {
+            if let Some(row) = backend.effects.get(effect) {
+                let (id, margin) = (&backend.id, WIDTH + width.max("backend".len()) + 2);
+                let _ = write!(text, "{name:WIDTH$}{id:width$}  ", width = width.max("backend".len()));
+                cell(&mut text, row, margin, colour);
+                name = "";
+            }
+        }
     }
-    for backend in &found.backends {
-        reasons(&mut text, backend);
-    }
-    text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+    text
 }
 
 fn head(text: &mut String, found: &Found) {
@@ -70,62 +81,45 @@ fn head(text: &mut String, found: &Found) {
         Text::from(host.kernel.as_str()),
         host.uid
     );
-    for backend in &found.backends {
-        let default = if found.default.as_ref() == Some(&backend.id) { ", the default" } else { "" };
-        let state = match (backend.usable, backend.enforcement) {
-            (false, _) => "not usable",
-            (true, Enforcement::Full) => "usable, enforces all that the default policy needs",
-            (true, Enforcement::Partial) => "usable, enforces a part of what the default policy needs",
-        };
-        let _ = writeln!(text, "{:10}  {state}{default}", backend.id);
-        for (label, line) in [("reason", &backend.reason), ("remedy", &backend.remedy)] {
-            if let Some(line) = line {
-                let _ = writeln!(text, "{:10}  {label}: {}", "", Text::from(line.as_str()));
-            }
+}
+
+fn state(text: &mut String, found: &Found, backend: &Backend, colour: Colour) {
+    let default = if found.default.as_ref() == Some(&backend.id) { ", the default" } else { "" };
+    let (code, state) = match (backend.usable, backend.enforcement) {
+        (false, _) => (31, "not usable"),
+        (true, Enforcement::Full) => (32, "usable, enforces all that the default policy needs"),
+        (true, Enforcement::Partial) => (33, "usable, enforces a part of what the default policy needs"),
+    };
+    let _ = writeln!(text, "{:10}  {}{default}", backend.id, colour.paint(code, state));
+    if !backend.contradicted.is_empty() {
+        let names: Vec<&str> = backend.contradicted.iter().map(|effect| effect.name()).collect();
+        let warning = format!("DOES NOT HOLD HERE, though it should: {}", names.join(", "));
+        let _ = writeln!(text, "{:10}  {}", "", colour.paint(31, &warning));
+    }
+    for (label, line) in [("reason", &backend.reason), ("remedy", &backend.remedy)] {
+        if let Some(line) = line {
+            let _ = writeln!(text, "{:10}  {label}: {}", "", Text::from(line.as_str()));
         }
     }
 }
 
-fn row(text: &mut String, found: &Found, effect: Effect, colour: Colour) {
-    let _ = write!(text, "{effect:WIDTH$}");
-    for backend in &found.backends {
-        let Some(governed) = backend.effects.get(&effect) else { continue };
-        let cell = format!("{:width$}", cell(governed), width = width(backend));
-        let _ = write!(text, "  {}", colour.paint(governed, &cell));
+fn cell(text: &mut String, row: &Row, margin: usize, colour: Colour) {
+    let said = said(&row.governed);
+    let _ = writeln!(text, "{}", colour.paint(code(&row.governed), &said));
+    if let Some(remedy) = &row.remedy {
+        let _ = writeln!(text, "{:margin$}remedy: {}", "", Text::from(remedy.as_str()));
     }
-    text.push('\n');
 }
 
-fn width(backend: &Backend) -> usize {
-    backend
-        .effects
-        .values()
-        .map(|governed| cell(governed).len())
-        .max()
-        .unwrap_or_default()
-        .max(backend.id.as_str().len())
-}
-
-fn cell(governed: &Governed) -> String {
+fn said(governed: &Governed) -> String {
+    let shown = |reason: &confine_core::Reason| Text::from(reason.to_string().as_str()).to_string();
     match governed {
         Governed::Enforced { layers } => {
-            layers.iter().map(|layer| layer.name()).collect::<Vec<_>>().join(", ")
+            let layers: Vec<&str> = layers.iter().map(|layer| layer.name()).collect();
+            format!("enforced by {}", layers.join(", "))
         }
-        Governed::Detected { .. } => "detected".to_owned(),
-        Governed::NotGoverned { .. } => "-".to_owned(),
-        Governed::Untestable { .. } => "untestable".to_owned(),
-    }
-}
-
-/// An unusable backend has one reason for everything, which the head gives.
-fn reasons(text: &mut String, backend: &Backend) {
-    let why = backend.effects.iter().filter_map(|(effect, governed)| Some((effect, governed.reason()?)));
-    let why: Vec<_> = why.filter(|_| backend.usable).collect();
-    if why.is_empty() {
-        return;
-    }
-    let _ = writeln!(text, "\nnot enforced by {}:", backend.id);
-    for (effect, reason) in why {
-        let _ = writeln!(text, "  {effect:WIDTH$}{}", Text::from(reason.to_string().as_str()));
+        Governed::Detected { reason } => format!("detected: {}", shown(reason)),
+        Governed::NotGoverned { reason } => format!("not governed because {}", shown(reason)),
+        Governed::Untestable { reason } => format!("untestable because {}", shown(reason)),
     }
 }
