@@ -39,4 +39,4 @@ pub use launch::run;
 pub use plan::{Bound, Plan, PlanError, Resource, Role, Rule, Ruleset, TerminalSize};
 pub use report::MESSAGE_PREFIX;
 pub use status::{Command, Record, RecordError, Step};
-pub use sys::{Arena, words};
+pub use sys::words;

@@ -5,11 +5,6 @@
 
 use std::ffi::{c_char, c_int};
 
-use confine_stage::Arena;
-
-#[global_allocator]
-static MEMORY: Arena = Arena::unused();
-
 // SAFETY: the C library looks for this name, with this signature, and nothing else has it.
 #[unsafe(no_mangle)]
 extern "C" fn main(count: c_int, words: *const *const c_char) -> c_int {

@@ -1,9 +1,5 @@
 //! The system calls for which there is no safe wrapper: the unsafe code of the stage.
 
-mod arena;
-
-pub use arena::Arena;
-
 use std::ffi::{CStr, OsStr, OsString, c_char, c_int};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
