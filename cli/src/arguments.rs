@@ -65,6 +65,12 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: PolicyCommand,
     },
+    /// Pin third-party backends: programs that `--backend NAME` may run.
+    Backend {
+        /// What to do with them.
+        #[command(subcommand)]
+        command: BackendCommand,
+    },
     /// List or put back what the checks for protected names moved away.
     Quarantine {
         /// What to do with it.
@@ -174,6 +180,36 @@ pub(crate) struct PolicyQuestion {
     /// Answer as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// `confine backend`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum BackendCommand {
+    /// Pin a program by its content, in the user's confine.lock. It decides what "confined" means: pin what you trust.
+    Lock {
+        /// A file `confine-backend-NAME` with its path, or the NAME of one on PATH.
+        #[arg(value_name = "FILE|NAME")]
+        program: OsString,
+        /// Answer as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// What is pinned, and whether it is still what was pinned.
+    List {
+        /// Answer as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Forget one.
+    Unlock {
+        /// As `list` shows it.
+        name: String,
+        /// Answer as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the JSON schema of what backends are asked and answer.
+    Schema,
 }
 
 /// `confine quarantine`.

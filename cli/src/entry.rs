@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use crate::arguments::{Arguments, Command, PolicyCommand, Probe, QuarantineCommand};
 use crate::fault::{self, Answer};
 use crate::{
-    answer, classify, describe, explain, generated, plan, policy, probe, quarantine, recovery, run, usage,
-    version,
+    answer, backend, classify, describe, explain, generated, plan, policy, probe, quarantine, recovery, run,
+    usage, version,
 };
 
 /// Does what the process's arguments say. Exit codes are documented in the man page.
@@ -42,6 +42,7 @@ fn dispatch(arguments: Arguments) -> Answer {
             PolicyCommand::Describe(description) => describe::describe(&description),
             PolicyCommand::Schema => generated::schema(),
         },
+        Command::Backend { command } => backend::backend(&command),
         Command::Quarantine { command } => match command {
             QuarantineCommand::List { json } => quarantine::list(json),
             QuarantineCommand::Restore { id } => quarantine::restore(&id),

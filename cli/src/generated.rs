@@ -5,6 +5,7 @@ use std::io;
 use clap::CommandFactory as _;
 use clap_complete::Shell;
 use clap_mangen::Man;
+use confine_backends::foreign::protocol::schema as schema_of_backends;
 use confine_core::LaunchStage;
 use confine_core::policy::file::schema as schema_of_policies;
 
@@ -32,6 +33,12 @@ pub(crate) fn man() -> Answer {
 /// Prints the JSON schema of policy files.
 pub(crate) fn schema() -> Answer {
     answer::json(&schema_of_policies())?;
+    Ok(0)
+}
+
+/// Prints the JSON schema of what third-party backends are asked and answer.
+pub(crate) fn protocol() -> Answer {
+    answer::json(&schema_of_backends())?;
     Ok(0)
 }
 

@@ -8,6 +8,7 @@
 mod annotate;
 mod answer;
 mod arguments;
+mod backend;
 mod classify;
 mod describe;
 mod entry;

@@ -14,7 +14,7 @@ use confine_runner::view::HostView;
 use confine_runner::{Builder, Confine, policies};
 
 use crate::arguments::PolicyOptions;
-use crate::fault;
+use crate::{backend, fault};
 
 /// What a command is confined by.
 pub(crate) struct Resolved {
@@ -76,20 +76,21 @@ fn refused(doing: &str, error: &PoliciesError) -> LaunchFault {
     LaunchFault { help: error.help(), ..fault }
 }
 
-/// The facts of this host and the backends, with the stage launched by its file.
+/// The facts of this host and the backends, with the stage launched by its file; the third-party backend that `word`
+/// names is among them, where one of that name is pinned.
 ///
 /// # Errors
-/// Where the host cannot be looked at.
-pub(crate) fn detect() -> Result<Confine, LaunchFault> {
-    looked_at(Confine::builder().stage_by_path())
+/// Where the host cannot be looked at; a `confine.lock` that cannot be read.
+pub(crate) fn detect(word: &str) -> Result<Confine, LaunchFault> {
+    looked_at(Confine::builder().stage_by_path().third_party(backend::pinned(word)?))
 }
 
-/// As [`detect`], without what the last probe found.
+/// Likewise with every third-party backend that is pinned, and without what the last probe found.
 ///
 /// # Errors
 /// As [`detect`].
 pub(crate) fn detect_afresh() -> Result<Confine, LaunchFault> {
-    looked_at(Confine::builder().stage_by_path().afresh())
+    looked_at(Confine::builder().stage_by_path().third_party(backend::all()?).afresh())
 }
 
 fn looked_at(builder: Builder) -> Result<Confine, LaunchFault> {
@@ -113,6 +114,6 @@ pub(crate) fn backend(word: &str, confine: &Confine) -> Result<Option<BackendId>
     let names: Vec<String> = confine.registry().iter().map(|backend| format!("`{}`", backend.id())).collect();
     Err(fault::usage(
         format!("read the arguments: there is no backend `{}`", Text::from(word)),
-        format!("one of: `auto`, {}", names.join(", ")),
+        format!("one of: `auto`, {}; `confine backend list` shows others", names.join(", ")),
     ))
 }

@@ -21,7 +21,6 @@ const LATER: &[(&str, &str)] = &[
     ("audit", "approvals"),
     ("hook", "approvals"),
     ("conform", "third-party backends"),
-    ("backend", "third-party backends"),
     ("plugin", "egress tools"),
     ("plugin-host", "egress tools"),
     ("tool", "egress tools"),

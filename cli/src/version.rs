@@ -1,6 +1,7 @@
 //! `confine --version`.
 
-use confine_runner::{guard, quarantine};
+use confine_backends::foreign::protocol;
+use confine_runner::{guard, lock, quarantine};
 use serde::Serialize;
 
 use crate::answer;
@@ -16,6 +17,8 @@ struct Formats {
     report: u32,
     plan: u32,
     probe: u32,
+    lock: u32,
+    backend_protocol: u32,
     quarantine: u32,
     journal: u32,
 }
@@ -25,6 +28,8 @@ const FORMATS: Formats = Formats {
     report: 1,
     plan: 1,
     probe: 1,
+    lock: lock::VERSION,
+    backend_protocol: protocol::VERSION,
     quarantine: quarantine::VERSION,
     journal: guard::ENTRY_VERSION,
 };

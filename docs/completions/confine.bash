@@ -16,6 +16,9 @@ _confine() {
             ",$1")
                 cmd="confine"
                 ;;
+            confine,backend)
+                cmd="confine__subcmd__backend"
+                ;;
             confine,classify)
                 cmd="confine__subcmd__classify"
                 ;;
@@ -43,6 +46,18 @@ _confine() {
             confine,run)
                 cmd="confine__subcmd__run"
                 ;;
+            confine__subcmd__backend,list)
+                cmd="confine__subcmd__backend__subcmd__list"
+                ;;
+            confine__subcmd__backend,lock)
+                cmd="confine__subcmd__backend__subcmd__lock"
+                ;;
+            confine__subcmd__backend,schema)
+                cmd="confine__subcmd__backend__subcmd__schema"
+                ;;
+            confine__subcmd__backend,unlock)
+                cmd="confine__subcmd__backend__subcmd__unlock"
+                ;;
             confine__subcmd__policy,check)
                 cmd="confine__subcmd__policy__subcmd__check"
                 ;;
@@ -68,7 +83,7 @@ _confine() {
 
     case "${cmd}" in
         confine)
-            opts="-V -h --probe --version --json --require --help run plan explain classify probe policy quarantine completions man"
+            opts="-V -h --probe --version --json --require --help run plan explain classify probe policy backend quarantine completions man"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -78,6 +93,76 @@ _confine() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        confine__subcmd__backend)
+            opts="-h --help lock list unlock schema"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        confine__subcmd__backend__subcmd__list)
+            opts="-h --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        confine__subcmd__backend__subcmd__lock)
+            opts="-h --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        confine__subcmd__backend__subcmd__schema)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        confine__subcmd__backend__subcmd__unlock)
+            opts="-h --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;

@@ -7,6 +7,7 @@
 )]
 
 mod accept;
+mod backend;
 mod call;
 mod exits;
 mod generated;
