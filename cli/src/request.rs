@@ -111,7 +111,8 @@ pub(crate) fn backend(word: &str, confine: &Confine) -> Result<Option<BackendId>
     if confine.registry().by_id(&id).is_some() {
         return Ok(Some(id));
     }
-    let names: Vec<String> = confine.registry().iter().map(|backend| format!("`{}`", backend.id())).collect();
+    let names: Vec<String> =
+        confine.registry().for_host(confine.probe()).map(|backend| format!("`{}`", backend.id())).collect();
     Err(fault::usage(
         format!("read the arguments: there is no backend `{}`", Text::from(word)),
         format!("one of: `auto`, {}; `confine backend list` shows others", names.join(", ")),
