@@ -1,7 +1,9 @@
 //! Absolute, clean paths: what a backend may see.
 
+use std::cmp::Ordering;
 use std::ffi::OsString;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
@@ -11,7 +13,7 @@ use crate::Text;
 
 /// An absolute path without `.`, `..`, doubled or trailing slashes, or NUL. It says nothing about links: whoever
 /// needs a canonical path resolves it first.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug)]
 pub struct AbsPath(PathBuf);
 
 /// Why a path is not an [`AbsPath`].
@@ -72,7 +74,8 @@ impl AbsPath {
 
     /// Whether `self` is `ancestor` or lies below it, by whole components.
     pub fn is_within(&self, ancestor: &AbsPath) -> bool {
-        self.0.starts_with(&ancestor.0)
+        let rest = self.bytes().strip_prefix(ancestor.bytes());
+        rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'/')) || ancestor.bytes() == b"/")
     }
 
     /// The directory that holds it; `None` for `/`.
@@ -90,6 +93,10 @@ impl AbsPath {
         self.0.components().count().saturating_sub(1)
     }
 
+    fn bytes(&self) -> &[u8] {
+        self.0.as_os_str().as_bytes()
+    }
+
     /// As an owned operating-system string, for an argv.
     pub fn to_os_string(&self) -> OsString {
         self.0.as_os_str().to_owned()
@@ -103,6 +110,38 @@ fn is_clean(path: &[u8]) -> bool {
         || names
             .split(|byte| *byte == b'/')
             .all(|name| !matches!(name, b"" | b"." | b"..") && !name.contains(&0))
+}
+
+// A clean path is its bytes, so neither comparison takes it apart as `Path` must. They agree with those of `Path`.
+
+impl PartialEq for AbsPath {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes() == other.bytes()
+    }
+}
+
+impl Eq for AbsPath {}
+
+impl PartialOrd for AbsPath {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for AbsPath {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // Component by component: what ends a name comes before what goes on with it.
+        let rank = |byte: &u8| if *byte == b'/' { 0 } else { *byte };
+        let (one, two) = (self.bytes(), other.bytes());
+        let differs = one.iter().zip(two).find(|(one, two)| one != two);
+        differs.map_or(one.len().cmp(&two.len()), |(one, two)| rank(one).cmp(&rank(two)))
+    }
+}
+
+impl Hash for AbsPath {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
 }
 
 impl AsRef<Path> for AbsPath {
@@ -181,6 +220,17 @@ mod tests {
         fn parsing_never_panics_and_is_idempotent(bytes: Vec<u8>) {
             if let Ok(path) = AbsPath::new(Path::new(&OsString::from_vec(bytes))) {
                 prop_assert_eq!(AbsPath::new(&path).unwrap(), path);
+            }
+        }
+
+        #[test]
+        fn order_equality_and_containment_are_those_of_the_standard_library(
+            one in "/[a!./\u{7f}-]{0,6}", two in "/[a!./\u{7f}-]{0,6}",
+        ) {
+            if let (Ok(one), Ok(two)) = (AbsPath::new(&one), AbsPath::new(&two)) {
+                prop_assert_eq!(one.cmp(&two), one.as_path().cmp(two.as_path()));
+                prop_assert_eq!(one == two, one.as_path() == two.as_path());
+                prop_assert_eq!(one.is_within(&two), one.as_path().starts_with(&two));
             }
         }
     }

@@ -19,7 +19,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use crate::control::Received;
 use crate::events::{Announcer, Event};
 use crate::fault;
-use crate::guard::Aftermath;
+use crate::guard::{Aftermath, Due};
 use crate::order::Order;
 use crate::relay::Phase;
 use crate::spawn::{PATIENCE, Spawner};
@@ -250,10 +250,9 @@ impl Course {
     /// Pays what is owed on the host, off the runtime where it may have to wait: a thread costs more than a few names.
     async fn settle(&mut self) -> Aftermath {
         let Some(guard) = self.start.standing.process.settle() else { return Aftermath::default() };
-        let mut aftermath = if guard.finishes_at_once() {
-            guard.finish()
-        } else {
-            spawn_blocking(move || guard.finish()).await.unwrap_or_default()
+        let mut aftermath = match guard.due() {
+            Due::Alone => guard.finish_as(Due::Alone),
+            Due::Shared => spawn_blocking(move || guard.finish_as(Due::Shared)).await.unwrap_or_default(),
         };
         aftermath.violations.retain(|violation| !self.violations.contains(violation));
         for violation in &aftermath.violations {

@@ -53,6 +53,15 @@ pub struct Guard {
     masks: Vec<AbsPath>,
 }
 
+/// Whom the end of a run concerns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Due {
+    /// The run alone: only names are looked up, and no lock is waited for.
+    Alone,
+    /// Other runs may have a part in something.
+    Shared,
+}
+
 /// Whether a launch has a mount view of its own. Without one a placeholder stands for nothing, and there is no mask to
 /// lose; what appears is looked for all the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,15 +139,21 @@ impl Guard {
         unkept.then(|| Loss { effect: Effect::FsCarveOutNew, reason: UNKEPT.into() })
     }
 
-    /// Whether finishing only looks names up: nothing is shared with other runs, so no lock is waited for.
-    pub(crate) fn finishes_at_once(&self) -> bool {
-        self.debts.as_ref().is_none_or(|debts| !debts.shares())
+    /// Whom finishing concerns. To be asked after the whole tree is dead.
+    pub(crate) fn due(&self) -> Due {
+        self.debts.as_ref().map_or(Due::Alone, Debts::due)
     }
 
     /// After the whole tree is dead: checks, quarantines, removes, and strikes the journal entry.
-    pub fn finish(mut self) -> Aftermath {
+    pub fn finish(self) -> Aftermath {
+        let due = self.due();
+        self.finish_as(due)
+    }
+
+    /// Likewise, where [`Guard::due`] is known.
+    pub(crate) fn finish_as(mut self, due: Due) -> Aftermath {
         match self.debts.take() {
-            Some(debts) => debts.pay(),
+            Some(debts) => debts.pay(due),
             None => {
                 let new_repositories = gitlinks::changed(&self.trees).into_iter().collect();
                 Aftermath { new_repositories, ..Aftermath::default() }
@@ -151,7 +166,8 @@ impl Drop for Guard {
     fn drop(&mut self) {
         if let Some(debts) = self.debts.take() {
             // Nobody is left to tell; what was moved is in the quarantine's list.
-            debts.pay();
+            let due = debts.due();
+            debts.pay(due);
         }
     }
 }
@@ -173,7 +189,8 @@ pub fn recover(places: &Places) -> Vec<Recovered> {
             let started = journal.started();
             let ledger = Some(Ledger { state, journal });
             let debts = Debts { ledger, entry: account.entry, made, started, held };
-            Some(Recovered { run, aftermath: debts.pay() })
+            let due = debts.due();
+            Some(Recovered { run, aftermath: debts.pay(due) })
         })
         .collect()
 }
@@ -253,20 +270,20 @@ impl Debts {
         self.entry.precreated.retain(|path| self.made.contains_key(path));
     }
 
-    fn pay(self) -> Aftermath {
-        let ledger = self.ledger.as_ref().filter(|_| self.shares());
+    fn pay(self, due: Due) -> Aftermath {
+        let ledger = self.ledger.as_ref().filter(|_| due == Due::Shared);
         let shared = ledger.map(|ledger| journal::lock(&ledger.state)).transpose();
         self.settle(shared)
     }
 
-    /// Whether there is something that other runs may have a part in.
-    fn shares(&self) -> bool {
+    fn due(&self) -> Due {
         let Entry { names, links, inherited, masks, .. } = &self.entry;
         let mut walk = Walk::default();
-        about_repositories(&self.entry)
+        let is_shared = about_repositories(&self.entry)
             || !(links.is_empty() && inherited.is_empty())
             || names.iter().any(|name| walk.identity(&name.path).is_some())
-            || inheritance::replaced(masks).next().is_some()
+            || inheritance::replaced(masks).next().is_some();
+        if is_shared { Due::Shared } else { Due::Alone }
     }
 
     /// Without the lock the placeholders and the entry stay: another run may stand on them.

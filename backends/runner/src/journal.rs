@@ -9,24 +9,25 @@
 use std::ffi::OsStr;
 use std::fs::{File, TryLockError};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::MetadataExt as _;
 use std::time::{Duration, Instant, SystemTime};
 
 use confine_core::policy::fs::Placeholder;
 use confine_core::{AbsPath, Text};
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, openat, renameat};
-use nix::sys::stat::Mode;
+use nix::sys::stat::{Mode, fstat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 use serde::{Deserialize, Serialize};
 
-use crate::beneath::Identity;
+use crate::beneath::{Identity, stat};
 use crate::places::{Place, PlaceError};
 
 /// The format of an entry. Entries of another format are left to the confine that wrote them.
 pub const VERSION: u32 = 1;
 const RUNS: &str = "runs";
 const SUFFIX: &str = ".jsonl";
+/// A file that is no entry any more.
+const SPARE: &str = "spare";
 /// Guards what more than one run looks at: who uses a placeholder.
 const LOCK: &str = "lock";
 const LOCK_WAIT: Duration = Duration::from_secs(5);
@@ -175,10 +176,9 @@ impl Journal {
         }
         let runs = state.make_below(RUNS)?;
         let (name, hidden) = (format!("{}{SUFFIX}", entry.run), format!(".{}", entry.run));
-        let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-        let mut file = File::from(openat(&runs.fd, hidden.as_str(), flags, Mode::S_IRUSR | Mode::S_IWUSR)?);
-        // Whoever sweeps may hold it for a moment.
-        let written = file.lock().and_then(|()| append(&mut file, &[entry]));
+        let mut file = claim(&runs, &hidden)?;
+        // Nothing of what a spare one held is left.
+        let written = append(&mut file, &[entry]).and_then(|length| file.set_len(length));
         let placed = written.and_then(|()| Ok(renameat(&runs.fd, hidden.as_str(), &runs.fd, name.as_str())?));
         if placed.is_err() {
             // The error above is the one to tell; the name is litter either way.
@@ -192,7 +192,7 @@ impl Journal {
     /// # Errors
     /// As write(2).
     pub(crate) fn made(&mut self, made: &[Made]) -> io::Result<()> {
-        append(&mut self.file, made)
+        append(&mut self.file, made).map(drop)
     }
 
     /// When the last of it was written: before the program started.
@@ -200,20 +200,46 @@ impl Journal {
         self.file.metadata().and_then(|metadata| metadata.modified()).ok()
     }
 
-    /// Takes the entry away: all is paid.
+    /// Takes the entry away: all is paid. Its file is left for the next.
     pub(crate) fn strike(self) {
         // If it stays, the next start pays again and finds nothing to do.
-        let _ = unlinkat(&self.runs.fd, self.name.as_str(), UnlinkatFlags::NoRemoveDir);
+        let _ = renameat(&self.runs.fd, self.name.as_str(), &self.runs.fd, SPARE);
     }
 }
 
-fn append<T: Serialize>(file: &mut File, lines: &[T]) -> io::Result<()> {
+/// A locked file by a name that is no entry's: the spare one, or a new one, which costs more than all the rest of an
+/// entry.
+fn claim(runs: &Place, hidden: &str) -> io::Result<File> {
+    if let Some(spare) = spare(runs, hidden) {
+        return Ok(spare);
+    }
+    // Where somebody else's came by this name instead.
+    let _ = unlinkat(&runs.fd, hidden, UnlinkatFlags::NoRemoveDir);
+    let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    let file = File::from(openat(&runs.fd, hidden, flags, Mode::S_IRUSR | Mode::S_IWUSR)?);
+    // Whoever sweeps may hold it for a moment.
+    file.lock()?;
+    Ok(file)
+}
+
+/// Locked before it is renamed: by its age it is litter to whoever sweeps.
+fn spare(runs: &Place, hidden: &str) -> Option<File> {
+    let flags = OFlag::O_RDWR | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    let file = File::from(openat(&runs.fd, SPARE, flags, Mode::empty()).ok()?);
+    file.try_lock().ok()?;
+    renameat(&runs.fd, SPARE, &runs.fd, hidden).ok()?;
+    is_named(runs, hidden, &file).then_some(file)
+}
+
+/// Answers how many bytes that took.
+fn append<T: Serialize>(file: &mut File, lines: &[T]) -> io::Result<u64> {
     let mut text = Vec::new();
     for line in lines {
         serde_json::to_writer(&mut text, line)?;
         text.push(b'\n');
     }
-    file.write_all(&text)
+    file.write_all(&text)?;
+    Ok(u64::try_from(text.len()).unwrap_or(u64::MAX))
 }
 
 /// Whether an entry's run is alive.
@@ -249,6 +275,9 @@ fn entries(state: &Place) -> Vec<(Life, Journal, Account)> {
 }
 
 fn entry(state: &Place, name: &str) -> Option<(Life, Journal, Account)> {
+    if name == SPARE {
+        return None;
+    }
     let runs = state.open_below(RUNS).ok()??;
     let flags = OFlag::O_RDWR | OFlag::O_APPEND | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
     let mut file = File::from(openat(&runs.fd, name, flags, Mode::empty()).ok()?);
@@ -261,14 +290,20 @@ fn entry(state: &Place, name: &str) -> Option<(Life, Journal, Account)> {
         sweep(&runs, name, &file, life);
         return None;
     }
-    // Struck between the listing and the lock: paid.
-    if file.metadata().ok()?.nlink() == 0 {
+    // Struck between the listing and the lock: paid, and the file may be another entry by now.
+    if !is_named(&runs, name, &file) {
         return None;
     }
     let mut text = Vec::new();
     (&mut file).take(LONGEST).read_to_end(&mut text).ok()?;
     let account = parse(&text)?;
     Some((life, Journal { runs, name: name.to_owned(), file }, account))
+}
+
+fn is_named(runs: &Place, name: &str, file: &File) -> bool {
+    let named = stat(&runs.fd, name.as_ref()).ok().flatten();
+    let own = fstat(file).ok();
+    named.zip(own).is_some_and(|(named, own)| Identity::from(&named) == Identity::from(&own))
 }
 
 /// Removes what was left by a run that died before its entry was complete: it owed nothing then.

@@ -7,7 +7,7 @@ use confine_core::policy::{Access, Policy, Source};
 use confine_core::{AbsPath, Effect, LaunchFault, LaunchStage, Text};
 
 use super::{gitlinks, todo};
-use crate::beneath::Identity;
+use crate::beneath::{Identity, Walk};
 use crate::journal::{self, Account, Entry, Link, Made, Name, Repository, Stand};
 use crate::placeholder;
 use crate::places::Place;
@@ -111,8 +111,13 @@ fn used(others: &[Account]) -> Vec<(Stand, Identity)> {
 /// # Errors
 /// The first name that is there now.
 pub(super) fn still_missing(entry: &Entry) -> Result<(), LaunchFault> {
+    let mut walk = Walk::default();
     for Name { path, .. } in &entry.names {
-        if !is_absent(path) {
+        let is_absent = match walk.stat(path) {
+            Ok(found) => found.is_none(),
+            Err(_) => is_absent(path),
+        };
+        if !is_absent {
             let text = format!("protect `{path}`: it appeared while the run was being prepared");
             return Err(fault(text, path).help("start again"));
         }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::places::Places;
 use proptest::prelude::*;
 use std::os::unix::ffi::OsStringExt as _;
 
@@ -29,4 +30,78 @@ fn names_that_are_not_utf8_survive() {
     let entry = Entry { precreated: vec![path], ..Entry::of("r") };
     let text = serde_json::to_vec(&entry).unwrap();
     assert_eq!(parse(&text).unwrap().entry, entry);
+}
+
+/// A state directory, and the names in it.
+fn state(top: &tempfile::TempDir) -> Place {
+    open(&AbsPath::new(top.path().canonicalize().unwrap().join("state")).unwrap())
+}
+
+fn open(path: &AbsPath) -> Place {
+    Places { state: Some(path.clone()), ..Places::default() }.make_state().unwrap()
+}
+
+fn inode(journal: &Journal) -> u64 {
+    fstat(&journal.file).unwrap().st_ino
+}
+
+#[test]
+fn a_struck_file_is_the_next_entry_and_nothing_else() {
+    let top = tempfile::tempdir().unwrap();
+    let state = state(&top);
+    let mut long = Entry::of("long");
+    long.precreated = (0..100).map(|number| AbsPath::new(format!("/ws/{number}")).unwrap()).collect();
+    let first = Journal::write(&state, &long).unwrap();
+    let file = inode(&first);
+    first.strike();
+    assert!(all(&state).is_empty() && dead(&state).is_empty(), "a spare file is no entry");
+
+    let second = Journal::write(&state, &Entry::of("short")).unwrap();
+    assert_eq!(inode(&second), file, "it is used again");
+    let accounts = alive(&state, "");
+    assert_eq!(accounts.len(), 1);
+    assert_eq!(accounts[0].entry, Entry::of("short"), "and holds nothing of what it held");
+    assert!(accounts[0].made.is_empty());
+}
+
+#[test]
+fn a_spare_file_that_somebody_holds_is_left_to_him() {
+    let top = tempfile::tempdir().unwrap();
+    let state = state(&top);
+    let first = Journal::write(&state, &Entry::of("one")).unwrap();
+    let file = inode(&first);
+    first.strike();
+    let held = File::open(state.path.as_path().join("runs/spare")).unwrap();
+    held.lock().unwrap();
+    let second = Journal::write(&state, &Entry::of("two")).unwrap();
+    assert_ne!(inode(&second), file);
+    drop(held);
+    let third = Journal::write(&state, &Entry::of("three")).unwrap();
+    assert_eq!(inode(&third), file, "the twin: free again");
+    assert_eq!(alive(&state, "").len(), 2);
+}
+
+#[test]
+fn many_writers_at_once_never_share_a_file() {
+    let top = tempfile::tempdir().unwrap();
+    let path = state(&top).path;
+    std::thread::scope(|scope| {
+        for writer in 0..4 {
+            let path = path.clone();
+            scope.spawn(move || {
+                for round in 0..100 {
+                    let state = open(&path);
+                    let run = format!("{writer}-{round}");
+                    let journal = Journal::write(&state, &Entry::of(&run)).unwrap();
+                    let text = std::fs::read(path.as_path().join(format!("runs/{run}.jsonl"))).unwrap();
+                    assert_eq!(parse(&text).unwrap().entry.run, run);
+                    assert!(is_named(&journal.runs, &journal.name, &journal.file));
+                    journal.strike();
+                    // What a sweeper sees in between.
+                    let dead = dead(&state);
+                    assert!(dead.is_empty(), "{dead:?}");
+                }
+            });
+        }
+    });
 }

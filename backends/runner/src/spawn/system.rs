@@ -26,6 +26,10 @@ pub(super) fn spawn(request: &Request) -> io::Result<Pid> {
     let mut actions = PosixSpawnFileActions::init()?;
     let mut lifted = Vec::with_capacity(request.descriptors.len());
     for (target, source) in &request.descriptors {
+        if source.as_raw_fd() >= ABOVE_TARGETS {
+            actions.add_dup2(source.as_raw_fd(), *target)?;
+            continue;
+        }
         let source = lift(source)?;
         actions.add_dup2(source.as_raw_fd(), *target)?;
         lifted.push(source);
