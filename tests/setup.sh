@@ -3,8 +3,8 @@
 set -euo pipefail
 
 # program:package
-wanted=(bwrap:bubblewrap git:git python3:python3 tmux:tmux strace:strace setfattr:attr unshare:util-linux cc:gcc
-    musl-gcc:musl-tools)
+wanted=(bwrap:bubblewrap firejail:firejail git:git python3:python3 tmux:tmux strace:strace setfattr:attr
+    unshare:util-linux cc:gcc musl-gcc:musl-tools)
 missing=()
 for pair in "${wanted[@]}"; do
     command -v "${pair%%:*}" >/dev/null || missing+=("${pair##*:}")

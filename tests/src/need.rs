@@ -28,6 +28,7 @@ const NEEDS: &[(&str, Look)] = &[
     ("bwrap", || on_path("bwrap")),
     ("landlock", landlock),
     ("git", || on_path("git")),
+    ("firejail", || on_path("firejail")),
     ("python3", || on_path("python3")),
     ("cc", || on_path("cc")),
     ("tmux", || on_path("tmux")),
