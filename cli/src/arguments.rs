@@ -71,6 +71,12 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: BackendCommand,
     },
+    /// Look at how refusals are worded, or measure them again.
+    Dialect {
+        /// What to do with them.
+        #[command(subcommand)]
+        command: DialectCommand,
+    },
     /// List or put back what the checks for protected names moved away.
     Quarantine {
         /// What to do with it.
@@ -210,6 +216,32 @@ pub(crate) enum BackendCommand {
     },
     /// Print the JSON schema of what backends are asked and answer.
     Schema,
+}
+
+/// `confine dialect`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum DialectCommand {
+    /// The dialects that there are, and where their rows come from.
+    List {
+        /// Answer as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print one: which error at which layer means what, and how tools word it.
+    Show {
+        /// As `list` shows it.
+        id: String,
+        /// Answer as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Measure the rows again with the tools and the backends of this host, and print those that differ; exit 1 where
+    /// one does.
+    Verify {
+        /// Answer as JSON.
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// `confine quarantine`.

@@ -3,11 +3,11 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use crate::arguments::{Arguments, Command, PolicyCommand, Probe, QuarantineCommand};
+use crate::arguments::{Arguments, Command, DialectCommand, PolicyCommand, Probe, QuarantineCommand};
 use crate::fault::{self, Answer};
 use crate::{
-    answer, backend, classify, describe, explain, generated, plan, policy, probe, quarantine, recovery, run,
-    usage, version,
+    answer, backend, classify, describe, dialect, explain, generated, plan, policy, probe, quarantine,
+    recovery, run, usage, version,
 };
 
 /// Does what the process's arguments say. Exit codes are documented in the man page.
@@ -41,6 +41,11 @@ fn dispatch(arguments: Arguments) -> Answer {
             PolicyCommand::Show(question) => policy::show(&question),
             PolicyCommand::Describe(description) => describe::describe(&description),
             PolicyCommand::Schema => generated::schema(),
+        },
+        Command::Dialect { command } => match command {
+            DialectCommand::List { json } => dialect::list(json),
+            DialectCommand::Show { id, json } => dialect::show(&id, json),
+            DialectCommand::Verify { json } => dialect::verify(json),
         },
         Command::Backend { command } => backend::backend(&command),
         Command::Quarantine { command } => match command {

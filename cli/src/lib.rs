@@ -11,6 +11,7 @@ mod arguments;
 mod backend;
 mod classify;
 mod describe;
+mod dialect;
 mod entry;
 mod explain;
 mod fault;

@@ -25,6 +25,9 @@ _confine() {
             confine,completions)
                 cmd="confine__subcmd__completions"
                 ;;
+            confine,dialect)
+                cmd="confine__subcmd__dialect"
+                ;;
             confine,explain)
                 cmd="confine__subcmd__explain"
                 ;;
@@ -58,6 +61,15 @@ _confine() {
             confine__subcmd__backend,unlock)
                 cmd="confine__subcmd__backend__subcmd__unlock"
                 ;;
+            confine__subcmd__dialect,list)
+                cmd="confine__subcmd__dialect__subcmd__list"
+                ;;
+            confine__subcmd__dialect,show)
+                cmd="confine__subcmd__dialect__subcmd__show"
+                ;;
+            confine__subcmd__dialect,verify)
+                cmd="confine__subcmd__dialect__subcmd__verify"
+                ;;
             confine__subcmd__policy,check)
                 cmd="confine__subcmd__policy__subcmd__check"
                 ;;
@@ -83,7 +95,7 @@ _confine() {
 
     case "${cmd}" in
         confine)
-            opts="-V -h --probe --version --json --require --help run plan explain classify probe policy backend quarantine completions man"
+            opts="-V -h --probe --version --json --require --help run plan explain classify probe policy backend dialect quarantine completions man"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -279,6 +291,62 @@ _confine() {
         confine__subcmd__completions)
             opts="-h --help bash elvish fish powershell zsh"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        confine__subcmd__dialect)
+            opts="-h --help list show verify"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        confine__subcmd__dialect__subcmd__list)
+            opts="-h --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        confine__subcmd__dialect__subcmd__show)
+            opts="-h --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        confine__subcmd__dialect__subcmd__verify)
+            opts="-h --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

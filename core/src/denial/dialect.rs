@@ -28,7 +28,7 @@ use row::Answer;
 use sight::Index;
 
 pub use file::Provenance;
-pub use row::Row;
+pub use row::{Row, Trial};
 
 /// A line in a [`Sighting`] or in evidence holds at most so many bytes.
 pub const LINE_BOUND: usize = 512;
@@ -233,6 +233,11 @@ impl Dialect {
     /// The names of our own dialects.
     pub fn names() -> impl Iterator<Item = DialectId> {
         builtin::names()
+    }
+
+    /// The text of one of our own dialects, and that of each shared table after it; empty for any other name.
+    pub fn written(id: &DialectId) -> Vec<&'static str> {
+        builtin::written(id)
     }
 
     /// Its name.

@@ -25,6 +25,13 @@ pub(super) fn shared(name: &str) -> Option<&'static str> {
     SHARED.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
+/// The text of that name, and every shared one.
+pub(super) fn written(id: &DialectId) -> Vec<&'static str> {
+    let own = TEXTS.iter().find(|(name, _)| *name == id.as_str());
+    let shared = SHARED.iter().filter(|_| own.is_some());
+    own.into_iter().chain(shared).map(|(_, text)| *text).collect()
+}
+
 /// The dialect of that name, read once.
 pub(super) fn dialect(id: &DialectId) -> Option<&'static Dialect> {
     static READ: [OnceLock<Option<Dialect>>; 4] = [const { OnceLock::new() }; 4];

@@ -1,6 +1,6 @@
 //! A dialect as written.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use super::{Attempt, DialectError, DialectId};
@@ -26,7 +26,7 @@ pub(super) struct File {
 }
 
 /// Where a dialect's rows come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Provenance {
     /// Measured; `confine dialect verify` measures again.

@@ -8,7 +8,7 @@ use toml::Spanned;
 use super::errno::{self, Errno};
 use super::file;
 use super::template::Template;
-use super::{Attempt, DialectError, Object};
+use super::{Attempt, DialectError, DialectId, Object};
 use crate::{Effect, Layer};
 
 /// One wording of one tool.
@@ -38,7 +38,8 @@ pub struct Row {
 /// A command that shows a row again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trial {
-    /// For `sh -c`; `$RO` is a directory that may be read, `$RW` one that may be written, `$HIDDEN` a hidden one.
+    /// For `sh -c`; `$RO` is a directory that may be read, `$RW` (the current one) one that may be written,
+    /// `$HIDDEN` one that may not be seen, `$PID` a process and `$PORT` a listener on the host.
     pub command: String,
     /// Programs that must be installed.
     pub needs: Vec<String>,
@@ -61,6 +62,12 @@ pub(super) struct Answer {
 type Captured<'a> = (Captures<'a>, Option<Captures<'a>>);
 
 impl Row {
+    /// Whether a command shows it under that dialect's backend.
+    pub fn is_tried_under(&self, id: &DialectId) -> bool {
+        let on = |trial: &Trial| trial.on.is_empty() || trial.on.iter().any(|one| one == id.as_str());
+        self.trial.as_ref().is_some_and(on)
+    }
+
     /// The expression, made when it is first needed.
     pub(super) fn regex(&self) -> Option<&Regex> {
         self.regex.get_or_init(|| self.template.regex()).as_ref()
