@@ -3,6 +3,9 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
 
 use super::sandbox::{Block, Ruling, Sandbox};
 use super::{Answer, Because, Incident, Permissions, grant, place};
@@ -17,13 +20,16 @@ const DENIALS: usize = 32;
 /// A shell's word for a program that could not be executed.
 const NOT_EXECUTABLE: u8 = 126;
 /// How programs say that there was no memory, beside the error's own name.
-const MEMORY: &[&[u8]] = &[
-    b"MemoryError",
-    b"annot allocate memory",
-    b"heap out of memory",
-    b"std::bad_alloc",
-    b"virtual memory exhausted",
-];
+static MEMORY: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    let words = [
+        "MemoryError",
+        "annot allocate memory",
+        "heap out of memory",
+        "std::bad_alloc",
+        "virtual memory exhausted",
+    ];
+    AhoCorasick::new(words).ok()
+});
 
 /// What a line comes to.
 enum Finding {
@@ -98,7 +104,7 @@ impl<'a> Findings<'a> {
         if self.because.is_some() || said.iter().all(u8::is_ascii_whitespace) {
             return self.because;
         }
-        let memory = MEMORY.iter().any(|words| said.windows(words.len()).any(|window| window == *words));
+        let memory = MEMORY.as_ref().is_some_and(|words| words.is_match(said));
         Some(if memory { Because::OutOfMemory } else { Because::OwnWords })
     }
 
@@ -125,10 +131,10 @@ impl<'a> Findings<'a> {
             return Finding::Not(Because::OutOfMemory);
         }
         if let Some(is_set) = self.limit(sighting.effect) {
-            return if is_set {
-                self.act(sighting, Answer::Allowed)
-            } else {
-                Finding::Not(Because::OwnWords)
+            return match (is_set, sighting.effect) {
+                (true, _) => self.act(sighting, Answer::Allowed),
+                (false, Effect::LimitMemory) => Finding::Not(Because::OutOfMemory),
+                (false, _) => Finding::Not(Because::OwnWords),
             };
         }
         match &sighting.object {
@@ -146,7 +152,8 @@ impl<'a> Findings<'a> {
                 self.act(sighting, self.permissions.acts(sighting.attempt, &sighting.object))
             }
             Object::Nothing if is_file(sighting.effect) => Finding::Denied(self.vague(sighting)),
-            Object::Nothing => self.act(sighting, self.permissions.acts(sighting.attempt, &sighting.object)),
+            // No target that could be held against the policy.
+            Object::Nothing => self.act(sighting, Answer::Unknown),
         }
     }
 
@@ -216,6 +223,8 @@ impl<'a> Findings<'a> {
         let may_be_writing = match sighting.errno {
             Some("EROFS") => true,
             Some("ENOENT") => false,
+            // Without its capabilities root may not read what is somebody else's.
+            Some("EACCES") if self.is_others(path) => false,
             _ => !mounts,
         };
         let reads = sandbox.at(path, Attempt::Read);
@@ -227,6 +236,10 @@ impl<'a> Findings<'a> {
         }
     }
 
+    fn is_others(&self, path: &AbsPath) -> bool {
+        self.permissions.exists(path) == Some(true) && self.permissions.is_foreign(path)
+    }
+
     fn ruling(&self, sandbox: &Sandbox<'_>, sighting: &Sighting, path: &AbsPath, attempt: Attempt) -> Ruling {
         let ruling = sandbox.at(path, attempt);
         if ruling.block().is_some() {
@@ -234,7 +247,9 @@ impl<'a> Findings<'a> {
         }
         let effect = sighting.effect;
         let links = effect == Effect::FsSymlink && sandbox.policy.fs.symlinks == Symlinks::Deny;
-        if links || effect == Effect::FsSetid || matches!(attempt, Attempt::Device | Attempt::Mount) {
+        // Of a file of one's own nothing else refuses that.
+        let setid = effect == Effect::FsSetid && !self.permissions.is_foreign(path);
+        if links || setid || matches!(attempt, Attempt::Device | Attempt::Mount) {
             return sandbox.act(effect, attempt);
         }
         match sighting.errno {
@@ -304,7 +319,7 @@ impl<'a> Findings<'a> {
         // Inside a network namespace nobody listens; on this host perhaps nobody does either.
         let own = layer == Some(Layer::Namespace) && host.is_some_and(|host| is_loopback(host));
         let refused = matches!(sighting.errno, None | Some("ECONNREFUSED"));
-        let clear = layer.is_some() && !(own && refused);
+        let clear = layer.is_some() && !(refused && (own || host.is_none()));
         let connect = host.cloned().map(Target::Connect);
         Finding::Denied(Denial {
             effect: block.effect,

@@ -24,7 +24,7 @@ pub fn smallest(
     });
     match block.effect {
         _ if hides => None,
-        Effect::ProcSysctl => None,
+        Effect::ProcSysctl | Effect::FsSetid | Effect::FsSymlink | Effect::ProcNamespace => None,
         Effect::NetUnixPath => Some(Target::Socket(path.clone())),
         Effect::FsDevice => Some(Target::Device(path.clone())),
         Effect::FsRead | Effect::FsHide => Some(Target::Read(path.clone())),

@@ -1,11 +1,12 @@
 //! Launches by the library, from this process.
 
 use confine_backends::Refusals;
+use confine_core::classify::Judgement;
 use confine_core::policy::resolve::{Request, Written, resolve};
 use confine_core::policy::{Policy, PolicyFile, Source};
 use confine_core::{AbsPath, BackendId, ConfinedArgv, Effects, Verdict};
 use confine_runner::view::HostView;
-use confine_runner::{Command, Confine, SpawnError};
+use confine_runner::{Command, Confine, Ended, SpawnError};
 use tokio::runtime::Runtime;
 
 use crate::fault::{Fault, system};
@@ -54,6 +55,11 @@ impl Library {
             Ok(report) => Err(Fault::Library(format!("{:?}, {:?}", report.outcome, report.launch_fault))),
             Err(error) => Err(Fault::Library(error.to_string())),
         }
+    }
+
+    /// Judges how a launch ended.
+    pub(crate) fn classify(&self, ended: &Ended<'_>) -> Result<Judgement, Fault> {
+        self.command().classify(ended).map_err(|error| Fault::Library(error.to_string()))
     }
 
     /// What a launch would spawn.

@@ -5,6 +5,7 @@
 mod fault;
 mod growth;
 mod heap;
+mod judging;
 mod library;
 mod options;
 mod peak;

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::fault::Fault;
 use crate::growth::{self, Point};
 use crate::heap::{self, Heap};
+use crate::judging::{self, Judged};
 use crate::options::{Format, Options};
 use crate::peak;
 use crate::place::Place;
@@ -16,6 +17,9 @@ const PEAK: u64 = 8 * 1024;
 /// A launch from a process with a large heap should take at most this many times one from a small process.
 const HEAP: f64 = 1.2;
 
+/// Judging the largest output should take less than so many milliseconds.
+const JUDGING: f64 = 10.0;
+
 /// Everything measured.
 pub(crate) struct Report {
     rounds: usize,
@@ -23,6 +27,7 @@ pub(crate) struct Report {
     peaks: Vec<(Row, u64)>,
     points: Vec<Point>,
     heap: Heap,
+    judged: Vec<Judged>,
 }
 
 /// A figure beside what we want of it.
@@ -41,7 +46,8 @@ impl Report {
         let peaks = peaks.map(|row| Ok((row, peak::kibibytes(&place, row)?))).collect::<Result<_, _>>()?;
         let points = growth::measure(&place, options.few())?;
         let heap = heap::measure(&place, options.few())?;
-        Ok(Self { rounds: options.rounds, series, peaks, points, heap })
+        let judged = judging::measure(&place, options.few())?;
+        Ok(Self { rounds: options.rounds, series, peaks, points, heap, judged })
     }
 
     /// On stdout.
@@ -92,6 +98,11 @@ impl Report {
             self.heap.without,
             ratio.text()
         );
+        println!("\njudging a failed command, by the size of its standard error");
+        for one in &self.judged {
+            let target = met(one.median < JUDGING, &format!("below {JUDGING} ms"));
+            println!("{:18} {:8} KiB {:8.2} ms   {target}", one.text, one.size, one.median);
+        }
     }
 
     fn json(&self) -> Value {
@@ -110,10 +121,14 @@ impl Report {
             let (median, refusal) = (point.median.as_ref().ok(), point.median.as_ref().err());
             json!({"what": point.what.name(), "count": point.count, "median_ms": median, "refusal": refusal})
         });
+        let judged = self.judged.iter().map(
+            |one| json!({"text": one.text, "kib": one.size, "median_ms": one.median, "target_ms": JUDGING}),
+        );
         json!({
             "version": 1, "rounds": self.rounds, "rows": rows.collect::<Value>(), "peaks": peaks.collect::<Value>(),
             "growth": points.collect::<Value>(),
             "heap": {"with_ms": self.heap.with, "without_ms": self.heap.without, "ratio": self.heap.ratio(), "target": HEAP},
+            "judging": judged.collect::<Value>(),
         })
     }
 }
