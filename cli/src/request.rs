@@ -16,6 +16,9 @@ use confine_runner::{Builder, Confine, policies};
 use crate::arguments::PolicyOptions;
 use crate::{backend, fault};
 
+/// The first backend that enforces what the policy needs.
+const AUTO: &str = "auto";
+
 /// What a command is confined by.
 pub(crate) struct Resolved {
     /// Its policy.
@@ -82,7 +85,9 @@ fn refused(doing: &str, error: &PoliciesError) -> LaunchFault {
 /// # Errors
 /// Where the host cannot be looked at; a `confine.lock` that cannot be read.
 pub(crate) fn detect(word: &str) -> Result<Confine, LaunchFault> {
-    looked_at(Confine::builder().stage_by_path().third_party(backend::pinned(word)?))
+    // Each command that asks for a backend has paid what killed runs left.
+    let builder = Confine::builder().recovered().third_party(backend::pinned(word)?);
+    looked_at(if word == AUTO { builder } else { builder.only(BackendId::new(word)) })
 }
 
 /// Likewise with every third-party backend that is pinned, and without what the last probe found.
@@ -90,11 +95,12 @@ pub(crate) fn detect(word: &str) -> Result<Confine, LaunchFault> {
 /// # Errors
 /// As [`detect`].
 pub(crate) fn detect_afresh() -> Result<Confine, LaunchFault> {
-    looked_at(Confine::builder().stage_by_path().third_party(backend::all()?).afresh())
+    looked_at(Confine::builder().third_party(backend::all()?).afresh())
 }
 
 fn looked_at(builder: Builder) -> Result<Confine, LaunchFault> {
     builder
+        .stage_by_path()
         .detect()
         .map_err(|error| LaunchFault::new(LaunchStage::Spawn, format!("look at this host: {error}")))
 }
@@ -104,7 +110,7 @@ fn looked_at(builder: Builder) -> Result<Confine, LaunchFault> {
 /// # Errors
 /// A name that no backend has.
 pub(crate) fn backend(word: &str, confine: &Confine) -> Result<Option<BackendId>, LaunchFault> {
-    if word == "auto" {
+    if word == AUTO {
         return Ok(None);
     }
     let id = BackendId::new(word);

@@ -5,8 +5,8 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use confine_backends::Registry;
-use confine_core::{Backend, Probe};
+use confine_backends::{Bwrap, Registry};
+use confine_core::{Backend, BackendId, Probe};
 
 use crate::command::Command;
 use crate::facts;
@@ -42,6 +42,8 @@ pub struct Builder {
     named: Vec<Foreign>,
     probe: Option<Probe>,
     afresh: bool,
+    recovered: bool,
+    only: Option<BackendId>,
 }
 
 /// Why the host cannot be looked at.
@@ -114,6 +116,18 @@ impl Builder {
         self
     }
 
+    /// The only backend that will be asked for: nothing is made ready for another.
+    #[must_use]
+    pub fn only(self, backend: BackendId) -> Self {
+        Self { only: Some(backend), ..self }
+    }
+
+    /// Without paying what killed runs left: [`guard::recover`] was called before.
+    #[must_use]
+    pub fn recovered(self) -> Self {
+        Self { recovered: true, ..self }
+    }
+
     /// The facts, instead of looking.
     #[must_use]
     pub fn probe(self, probe: Probe) -> Self {
@@ -135,8 +149,10 @@ impl Builder {
         let find = Find { stage: self.stage, ..Find::here() };
         let probe = self.probe.unwrap_or_else(|| facts::probe(&find));
         let places = Places::here();
-        for recovered in guard::recover(&places) {
-            tracing::warn!(run = recovered.run, "paid what a killed run left");
+        if !self.recovered {
+            for recovered in guard::recover(&places) {
+                tracing::warn!(run = recovered.run, "paid what a killed run left");
+            }
         }
         let recalled = if self.afresh { Recalled::default() } else { Recalled::here(&places, &probe) };
         let probe = recalled.noted(probe);
@@ -144,12 +160,13 @@ impl Builder {
         let registry = self.registry.unwrap_or_default().with_named(named);
         let registry = if recalled.doubts() { registry.map(|one| recalled.doubted(one)) } else { registry };
         let image = if self.by_path { Image::File } else { Image::Sealed(OnceLock::new()) };
-        let spawner = Arc::new(spawner(&probe).map_err(DetectError::Thread)?);
+        let spawner = Arc::new(spawner(&probe, self.only.as_ref()).map_err(DetectError::Thread)?);
         Ok(Confine { shared: Arc::new(Shared { probe, registry, image, places, spawner }) })
     }
 }
 
 /// Root's bwrap is started by a thread that needs some time to make itself ready.
-fn spawner(probe: &Probe) -> io::Result<Spawner> {
-    if probe.uid == 0 && probe.bwrap.is_ok() { Spawner::warm() } else { Ok(Spawner::default()) }
+fn spawner(probe: &Probe, only: Option<&BackendId>) -> io::Result<Spawner> {
+    let is_bwrap = probe.bwrap.is_ok() && only.is_none_or(|id| *id == Bwrap.id());
+    if probe.uid == 0 && is_bwrap { Spawner::warm() } else { Ok(Spawner::default()) }
 }

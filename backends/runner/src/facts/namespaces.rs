@@ -61,7 +61,7 @@ pub fn launch_hint() -> Option<Reason> {
 }
 
 /// statx(2) tells whether `/` is the root of a mount (Linux 5.8) without the list of all mounts, which costs 0.1 ms.
-fn is_chroot() -> bool {
+pub(super) fn is_chroot() -> bool {
     match statx(CWD, "/", AtFlags::empty(), StatxFlags::empty()) {
         Ok(root) if root.stx_attributes_mask.contains(StatxAttributes::MOUNT_ROOT) => {
             !root.stx_attributes.contains(StatxAttributes::MOUNT_ROOT)
@@ -72,7 +72,7 @@ fn is_chroot() -> bool {
 
 /// mountinfo lists what is reachable from the process's root. After chroot(2) into an ordinary directory nothing is
 /// mounted at `/` (a chroot into a mount point looks like any root: a launch tells).
-pub(super) fn in_chroot(mountinfo: &[u8]) -> bool {
+fn in_chroot(mountinfo: &[u8]) -> bool {
     let mut lines = mountinfo::parse(mountinfo).peekable();
     lines.peek().is_some() && !lines.any(|line| line.point.as_path() == Path::new("/"))
 }

@@ -24,7 +24,7 @@ pub(crate) enum Fault {
     Unexpected(String),
 }
 
-const USAGE: &str = "help: bench [--json] [--rounds N] CONFINE";
+const USAGE: &str = "help: bench [--json] [--rounds N] [--row NAME]… CONFINE";
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::fault::Fault;
+use crate::row::Row;
 
 /// How to answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub(crate) struct Options {
     pub(crate) format: Format,
     /// Rounds of the main table.
     pub(crate) rounds: usize,
+    /// Only these rows, and none of the other tables; all of everything where there is none.
+    pub(crate) rows: Vec<Row>,
     /// The `confine` to measure, with its stage beside it.
     pub(crate) confine: PathBuf,
 }
@@ -30,12 +33,14 @@ const ROUNDS: usize = 200;
 impl Options {
     /// Reads the words after the program's name.
     pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Self, Fault> {
-        let mut options = Self { format: Format::Table, rounds: ROUNDS, confine: PathBuf::new() };
+        let (format, rows, confine) = (Format::Table, Vec::new(), PathBuf::new());
+        let mut options = Self { format, rounds: ROUNDS, rows, confine };
         let mut words = words.into_iter();
         while let Some(word) = words.next() {
             match word.to_str() {
                 Some("--json") => options.format = Format::Json,
                 Some("--rounds") => options.rounds = count("--rounds", words.next())?,
+                Some("--row") => options.rows.push(row(words.next())?),
                 Some(option) if option.starts_with('-') => return Err(Fault::Option(option.to_owned())),
                 _ => options.confine = PathBuf::from(word),
             }
@@ -47,6 +52,11 @@ impl Options {
     pub(crate) fn few(&self) -> usize {
         (self.rounds / 10).max(5)
     }
+}
+
+fn row(value: Option<OsString>) -> Result<Row, Fault> {
+    let name = value.unwrap_or_default().to_string_lossy().into_owned();
+    Row::ALL.into_iter().find(|row| row.name() == name).ok_or(Fault::Value("--row", name))
 }
 
 fn count(option: &'static str, value: Option<OsString>) -> Result<usize, Fault> {

@@ -24,6 +24,12 @@ const JUDGING: f64 = 10.0;
 pub(crate) struct Report {
     rounds: usize,
     series: Vec<Series>,
+    /// Not where single rows were asked for.
+    more: Option<More>,
+}
+
+/// The other tables.
+struct More {
     peaks: Vec<(Row, u64)>,
     points: Vec<Point>,
     heap: Heap,
@@ -41,13 +47,10 @@ impl Report {
     /// Measures it all.
     pub(crate) fn measure(options: &Options) -> Result<Self, Fault> {
         let place = Place::new(options)?;
-        let series = rounds::measure(&place, options.rounds)?;
-        let peaks = [Row::CliBwrap, Row::CliLandlock].into_iter();
-        let peaks = peaks.map(|row| Ok((row, peak::kibibytes(&place, row)?))).collect::<Result<_, _>>()?;
-        let points = growth::measure(&place, options.few())?;
-        let heap = heap::measure(&place, options.few())?;
-        let judged = judging::measure(&place, options.few())?;
-        Ok(Self { rounds: options.rounds, series, peaks, points, heap, judged })
+        let rows = if options.rows.is_empty() { &Row::ALL[..] } else { &options.rows };
+        let series = rounds::measure(&place, rows, options.rounds)?;
+        let more = options.rows.is_empty().then(|| More::measure(&place, options)).transpose()?;
+        Ok(Self { rounds: options.rounds, series, more })
     }
 
     /// On stdout.
@@ -77,6 +80,38 @@ impl Report {
                 one.processor()
             );
         }
+        if let Some(more) = &self.more {
+            more.tables();
+        }
+    }
+
+    fn json(&self) -> Value {
+        let rows = self.series.iter().map(|one| {
+            let ratio = self.ratio(one);
+            json!({
+                "row": one.row.name(), "median_ms": one.median(), "p99_ms": one.p99(), "cpu_ms": one.processor(),
+                "ratio": ratio.map(|ratio| json!({"base": ratio.base, "median": ratio.value, "target": ratio.target})),
+            })
+        });
+        let mut report = json!({"version": 1, "rounds": self.rounds, "rows": rows.collect::<Value>()});
+        if let (Value::Object(report), Some(more)) = (&mut report, &self.more) {
+            report.extend(more.json());
+        }
+        report
+    }
+}
+
+impl More {
+    fn measure(place: &Place, options: &Options) -> Result<Self, Fault> {
+        let peaks = [Row::CliBwrap, Row::CliLandlock].into_iter();
+        let peaks = peaks.map(|row| Ok((row, peak::kibibytes(place, row)?))).collect::<Result<_, _>>()?;
+        let points = growth::measure(place, options.few())?;
+        let heap = heap::measure(place, options.few())?;
+        let judged = judging::measure(place, options.few())?;
+        Ok(Self { peaks, points, heap, judged })
+    }
+
+    fn tables(&self) {
         println!("\npeak memory of confine (VmHWM)");
         for (row, size) in &self.peaks {
             println!("{:18} {size:8} KiB   {}", row.name(), met(*size < PEAK, &format!("below {PEAK} KiB")));
@@ -105,14 +140,7 @@ impl Report {
         }
     }
 
-    fn json(&self) -> Value {
-        let rows = self.series.iter().map(|one| {
-            let ratio = self.ratio(one);
-            json!({
-                "row": one.row.name(), "median_ms": one.median(), "p99_ms": one.p99(), "cpu_ms": one.processor(),
-                "ratio": ratio.map(|ratio| json!({"base": ratio.base, "median": ratio.value, "target": ratio.target})),
-            })
-        });
+    fn json(&self) -> impl Iterator<Item = (String, Value)> {
         let peaks = self
             .peaks
             .iter()
@@ -124,12 +152,16 @@ impl Report {
         let judged = self.judged.iter().map(
             |one| json!({"text": one.text, "kib": one.size, "median_ms": one.median, "target_ms": JUDGING}),
         );
-        json!({
-            "version": 1, "rounds": self.rounds, "rows": rows.collect::<Value>(), "peaks": peaks.collect::<Value>(),
-            "growth": points.collect::<Value>(),
-            "heap": {"with_ms": self.heap.with, "without_ms": self.heap.without, "ratio": self.heap.ratio(), "target": HEAP},
-            "judging": judged.collect::<Value>(),
-        })
+        let heap = &self.heap;
+        let heap =
+            json!({"with_ms": heap.with, "without_ms": heap.without, "ratio": heap.ratio(), "target": HEAP});
+        let tables: [(&str, Value); 4] = [
+            ("peaks", peaks.collect()),
+            ("growth", points.collect()),
+            ("heap", heap),
+            ("judging", judged.collect()),
+        ];
+        tables.into_iter().map(|(name, table)| (name.to_owned(), table))
     }
 }
 

@@ -40,9 +40,9 @@ impl Series {
 }
 
 /// One unmeasured round first, to fill caches.
-pub(crate) fn measure(place: &Place, rounds: usize) -> Result<Vec<Series>, Fault> {
+pub(crate) fn measure(place: &Place, rows: &[Row], rounds: usize) -> Result<Vec<Series>, Fault> {
     let mut series: Vec<Series> =
-        Row::ALL.iter().map(|row| Series { row: *row, costs: Vec::with_capacity(rounds) }).collect();
+        rows.iter().map(|row| Series { row: *row, costs: Vec::with_capacity(rounds) }).collect();
     for one in &series {
         one.row.launch(place)?;
     }
