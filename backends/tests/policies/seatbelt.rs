@@ -1,6 +1,6 @@
 //! The profile for macOS as text: golden files, and an interpreter of its own against `FsPlan::access_at`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use confine_backends::lower::{Backdrop, lower};
@@ -90,6 +90,30 @@ proptest! {
             if above != AbsPath::root() {
                 prop_assert!(!allowed(&profile, "file-write-unlink", &above), "{} {}", above, profile.text());
             }
+        }
+    }
+
+    #[test]
+    fn every_rule_is_whole_and_every_parameter_is_defined_and_used(
+        mut plan in plan(),
+        links in proptest::collection::btree_map(place(), "[./a-b]{0,8}", 0..4),
+        precreate in proptest::collection::vec(place(), 0..3),
+    ) {
+        plan.links = links.iter().map(|(at, target)| (path(at), target.into())).collect();
+        let listed = |at: &AbsPath| plan.entries.contains_key(at) || plan.placeholders.contains_key(at);
+        plan.precreate = precreate.iter().map(|at| path(at)).filter(|at| !listed(at)).collect();
+        let profile = profile(&of(plan.clone()));
+        for line in profile.text().lines() {
+            let count = |letter: char| line.matches(letter).count();
+            prop_assert!(line.starts_with('(') && line.ends_with(')'), "{}", line);
+            prop_assert_eq!(count('('), count(')'), "{}", line);
+            prop_assert_eq!(count('"') % 2, 0, "{}", line);
+        }
+        let used: BTreeSet<&str> = profile.text().split("(param \"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        let defined: Vec<String> = profile.parameters().map(|(name, _)| name).collect();
+        prop_assert_eq!(used, defined.iter().map(String::as_str).collect());
+        for at in &plan.precreate {
+            prop_assert!(allowed(&profile, "file-write-create", at), "{} {}", at, profile.text());
         }
     }
 
