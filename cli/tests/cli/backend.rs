@@ -169,3 +169,17 @@ fn a_workspace_cannot_bring_a_backend_along() {
     assert_eq!(output.status.code(), Some(125));
     assert!(text(&output.stderr).contains("there is no backend `planted`"), "{}", text(&output.stderr));
 }
+
+#[test]
+fn the_page_has_every_key_of_the_protocol() {
+    let page =
+        fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/backend-protocol.md")).unwrap();
+    let output = confine(std::env::temp_dir().as_path()).args(["backend", "schema"]).output().unwrap();
+    let schema: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for name in ["Description", "Governance", "Wrapping", "Unusable"] {
+        for key in schema["$defs"][name]["properties"].as_object().unwrap().keys() {
+            let shown = [format!("`{key}`"), format!("\"{key}\"")];
+            assert!(shown.iter().any(|shown| page.contains(shown.as_str())), "{name}: {key}");
+        }
+    }
+}
