@@ -17,7 +17,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 use crate::denial::{Attempt, Certainty, Denial, Dialect, Object, Stream};
-use crate::{AbsPath, LaunchFault, LaunchStage, Outcome, Text, Verdict};
+use crate::{AbsPath, LaunchFault, LaunchStage, Layer, Outcome, Text, Verdict};
 
 use finding::Findings;
 
@@ -153,6 +153,17 @@ impl Judgement {
     /// What an outcome alone says.
     pub fn plain(verdict: Verdict) -> Self {
         Self::of(verdict, None)
+    }
+
+    /// What the records of a run alone say, with these layers around the program.
+    pub fn recorded(outcome: &Outcome, layers: &[Layer]) -> Self {
+        let mut judgement = Self::plain(outcome.verdict());
+        judgement.denials.extend(record::denial(outcome, Witness::Record, layers, |_| None));
+        judgement.not_the_sandbox = record::because(outcome);
+        if judgement.verdict == Verdict::Failed {
+            judgement.settle(None);
+        }
+        judgement
     }
 
     fn of(verdict: Verdict, launch: Option<LaunchFault>) -> Self {

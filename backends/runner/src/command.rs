@@ -132,8 +132,8 @@ impl Command {
         let caller = self.environment.take().unwrap_or_else(|| std::env::vars_os().collect());
         let environment = confined.env.apply(caller);
         let cwd = self.cwd.clone().or_else(|| current_directory().ok());
-        let heading = Heading::new(Stamp::now(), &self.words, cwd.as_ref(), Some(&policy))
-            .judged(Judge::new(self.shared.clone(), &policy, confined.payload));
+        let judge = self.streams.keeps().then(|| Judge::new(self.shared.clone(), &policy, confined.payload));
+        let heading = Heading::new(Stamp::now(), &self.words, cwd.as_ref(), Some(&policy)).judged(judge);
         let span = span(&heading, &confined, &self.words);
         let guard =
             Guard::begin(&policy, Mounts::of(&confined.layers), &heading.stamp.run, &self.shared.places)?;

@@ -57,6 +57,14 @@ pub(crate) struct Wishes {
     pub(crate) max_output: u64,
 }
 
+impl Wishes {
+    /// Whether anything of the output is kept, to be judged by.
+    pub(crate) fn keeps(&self) -> bool {
+        let kept = |wish: &Stdio| matches!(wish, Stdio::Capture | Stdio::Tee);
+        !matches!(self.stdin, Stdio::Pty { .. }) && (kept(&self.stdout) || kept(&self.stderr))
+    }
+}
+
 impl Default for Wishes {
     fn default() -> Self {
         let (stdout, stderr) = (Stdio::Capture, Stdio::Capture);

@@ -92,8 +92,8 @@ impl Heading {
     }
 
     /// With what a failure is judged by.
-    pub(crate) fn judged(self, judge: Judge) -> Self {
-        Self { judge: Some(judge), ..self }
+    pub(crate) fn judged(self, judge: Option<Judge>) -> Self {
+        Self { judge, ..self }
     }
 
     /// With what a backend made of it, and the number of dropped variables.
@@ -165,7 +165,7 @@ impl Heading {
             let case = Case { backend, layers: &self.layers, command: &self.command, cwd: self.cwd.as_ref() };
             judge.run(&case, &ending.outcome, ending.output.as_ref())
         });
-        judged.unwrap_or_else(|| Judgement::plain(ending.outcome.verdict()))
+        judged.unwrap_or_else(|| Judgement::recorded(&ending.outcome, &self.layers))
     }
 }
 

@@ -81,11 +81,20 @@ impl<'a> Findings<'a> {
                 let layer = block.layers.first().copied();
                 self.blocked(&block, Tried { path, attempt: Attempt::Execute, layer, evidence })
             }
+            // A name may lead to a program that is out of view.
+            None if path.is_none() && self.is_narrow() => return,
             None if *lookup == Lookup::NotFound => Finding::Not(Because::MissingFile),
             None if *errno == EACCES => Finding::Not(Because::PlainPermissions),
             None => Finding::Not(Because::OwnWords),
         };
         self.take(finding);
+    }
+
+    /// Whether most of the host is out of view.
+    fn is_narrow(&self) -> bool {
+        self.incident
+            .sandbox
+            .is_some_and(|sandbox| sandbox.policy.fs.access_at(&AbsPath::root()) == Access::Hide)
     }
 
     /// What a stream says.

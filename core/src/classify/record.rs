@@ -14,19 +14,27 @@ const SIGSYS: i32 = 31;
 
 /// What was refused or ended, by a record.
 pub(super) fn denials(incident: &Incident<'_>) -> Vec<Denial> {
-    let Some((effect, otherwise)) = effect(incident.outcome) else { return Vec::new() };
-    let layer = layer(incident, effect).unwrap_or(otherwise);
-    let is_ours = match incident.sandbox {
-        Some(sandbox) => sandbox.layers.contains(&layer) || layer == Layer::Runner,
-        None => false,
-    };
-    let certainty = match (incident.witness, is_ours) {
+    let layers = incident.sandbox.map(|sandbox| sandbox.layers).unwrap_or_default();
+    denial(incident.outcome, incident.witness, layers, |effect| layer(incident, effect)).into_iter().collect()
+}
+
+/// Of an outcome, with these layers around the program; `governing` is the layer that the backend names for an effect.
+pub(super) fn denial(
+    outcome: &Outcome,
+    witness: Witness,
+    layers: &[Layer],
+    governing: impl FnOnce(Effect) -> Option<Layer>,
+) -> Option<Denial> {
+    let (effect, otherwise) = effect(outcome)?;
+    let layer = governing(effect).unwrap_or(otherwise);
+    let is_ours = layers.contains(&layer) || layer == Layer::Runner;
+    let certainty = match (witness, is_ours) {
         (Witness::Record, true) => Certainty::Proven,
         (Witness::ExitStatus, true) => Certainty::Likely,
         (_, false) => Certainty::Possible,
     };
     let evidence = Evidence { source: Source::Record, line: None, errno: None };
-    vec![Denial { effect, target: None, layer: Some(layer), certainty, evidence, grant: None }]
+    Some(Denial { effect, target: None, layer: Some(layer), certainty, evidence, grant: None })
 }
 
 /// What an outcome is about, and the layer that does it where the backend does not say.
