@@ -5,6 +5,7 @@
 
 pub mod backend;
 pub mod confine;
+pub mod conformance;
 pub mod finished;
 pub mod installation;
 pub mod library;

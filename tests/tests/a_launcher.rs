@@ -89,6 +89,49 @@ fn case_a02_denial_words_of_the_launcher_are_no_denial() {
     });
 }
 
+/// In a container that covers a part of `/proc`, the kernel allows no fresh one. Everything is the caller's own.
+fn masked(place: &str) -> [String; 6] {
+    let script = format!("mount -t tmpfs none {place}; exec \"$@\"");
+    ["unshare", "-Urm", "sh", "-c", &script, "sh"].map(str::to_owned)
+}
+
+#[test]
+fn case_a03_where_a_container_masks_proc_the_run_is_125_with_the_remedy_and_the_probe_says_so() {
+    needs!(root, bwrap, landlock = 6, unshare);
+    for place in
+        ["/proc/bus", "/proc/irq", "/proc/tty"].into_iter().filter(|place| is_there(Path::new(place)))
+    {
+        let scene = Scene::new(User::Root, Backend::Bwrap);
+        let run = scene.confine().under(masked(place)).with_report().run(["touch", "ran"]);
+        let run = assert_launcher_failed(&scene, run).says("help:");
+        assert!(
+            run.stderr.contains("proc = \"host\"") && run.stderr.contains("landlock"),
+            "no remedy in {run}"
+        );
+        // The remedy is true, and what it costs is reported.
+        let policy = scene.write(
+            &scene.home().join("policy.toml"),
+            "version = 1\nextends = \"workspace-write\"\n[filesystem]\nproc = \"host\"\n",
+        );
+        let mended = scene.confine().options(["--policy".into(), policy]).under(masked(place)).with_report();
+        let mended = mended.run(["touch", "ran"]).exits(0);
+        let missing = mended.report.as_ref().expect("a report")["missing"].to_string();
+        assert!(missing.contains("proc-see") && is_there(&scene.workspace().join("ran")), "{missing}");
+        let landlock = Scene::new(User::Root, Backend::Landlock);
+        landlock.confine().under(masked(place)).run(["touch", "ran"]).exits(0);
+    }
+    // The probe tries the very options of a run.
+    let scene = Scene::new(User::Root, Backend::Bwrap);
+    let probe =
+        scene.plain().verb(["--probe", "--json"]).under(masked("/proc/bus")).run(Vec::<String>::new());
+    let probe: Value = serde_json::from_str(&probe.exits(0).stdout).expect("an answer");
+    let bwrap = probe["backends"].as_array().expect("a list").iter().find(|one| one["id"] == "bwrap");
+    let bwrap = bwrap.expect("bwrap");
+    assert_eq!(bwrap["usable"], false, "{bwrap:#}");
+    assert!(bwrap["reason"].as_str().is_some_and(|reason| reason.contains("proc")), "{bwrap:#}");
+    assert!(bwrap["remedy"].as_str().is_some_and(|remedy| remedy.contains("proc = \"host\"")), "{bwrap:#}");
+}
+
 #[test]
 fn case_a04_exhausted_user_namespaces_are_125_with_the_limit_named() {
     needs!(root, bwrap, landlock = 6, unshare);

@@ -120,7 +120,9 @@ fn answers(confine: &Confine) -> Result<BTreeMap<BackendId, Answer>, LaunchFault
         LaunchFault::new(LaunchStage::Usage, format!("try anything here: {error}"))
             .help("make `/var/tmp` a directory that you may write to")
     })?;
-    if let Some(Answer { launch, .. }) = answers.get_mut(&BackendId::new("bwrap"))
+    // Only what was launched has anything to say of itself.
+    if confine.probe().user_namespaces.is_ok()
+        && let Some(Answer { launch, .. }) = answers.get_mut(&BackendId::new("bwrap"))
         && let Err(unusable) = launch
     {
         *unusable = version::noted(unusable.clone(), confine.probe());

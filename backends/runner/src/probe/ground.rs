@@ -26,8 +26,8 @@ use super::{program, system};
 
 /// What the victim's command line begins with, and a secret follows.
 pub(super) const MARKER: &str = "confine-probe-marker-";
-/// The variable that holds a secret of the caller's.
-pub(super) const ENVIRONMENT: &str = "CONFINE_PROBE_SECRET";
+/// The variable that holds a secret of the caller's. Not one of confine's own names, which never pass.
+pub(super) const ENVIRONMENT: &str = "PROBE_SECRET";
 /// What an attempt leaves in shared places.
 pub(super) const SHARED: &str = "changed";
 /// See [`SHARED`]; a semaphore holds a number.

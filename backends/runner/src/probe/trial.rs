@@ -11,7 +11,7 @@ use std::time::Duration;
 use confine_core::policy::resolve::ResolveError;
 use confine_core::probe::Unusable;
 use confine_core::report::OutcomeNote;
-use confine_core::{BackendId, ConfineError, Effect, LaunchFault, Reason, Report};
+use confine_core::{BackendId, ConfineError, Effect, LaunchFault, LaunchStage, Reason, Report};
 
 use super::attempt::{ATTEMPTS, Attempt, Launch};
 use super::finding::{self, Finding};
@@ -25,6 +25,8 @@ use crate::{Confine, SpawnError, quarantine};
 
 /// How long a launch may take, with all its attempts.
 const BOUND: Duration = Duration::from_secs(30);
+/// How often a launch is repeated that found the host to be changing: sockets of others that went away under it.
+const AGAIN: u32 = 3;
 /// Not below `/tmp`, which is private inside.
 const PLACE: &str = "/var/tmp";
 
@@ -132,18 +134,32 @@ impl<'a> Trial<'a> {
 
     fn inside(&self, id: &BackendId) -> Result<Vec<Launched>, TrialError> {
         self.each(|launch| {
-            let mut ground = self.ground(Subject::Confined)?;
-            let report = self.confined(id, launch, &mut ground)?;
-            let launched = self.judged(launch, &ground, report);
-            self.keep(ground);
+            let mut launched = self.launched(id, launch)?;
+            for _ in 0..AGAIN {
+                if !matches!(&launched, Launched::Not(_, Some(LaunchStage::Verify))) {
+                    break;
+                }
+                launched = self.launched(id, launch)?;
+            }
             Ok(launched)
         })
     }
 
+    fn launched(&self, id: &BackendId, launch: Launch) -> Result<Launched, TrialError> {
+        let mut ground = self.ground(Subject::Confined)?;
+        let report = self.confined(id, launch, &mut ground)?;
+        let launched = self.judged(launch, &ground, report);
+        self.keep(ground);
+        Ok(launched)
+    }
+
     fn judged(&self, launch: Launch, ground: &Ground, report: Result<Report, Unusable>) -> Launched {
-        let report = match report.map(|report| (report.launch_fault.as_ref().map(unusable), report)) {
-            Err(unusable) | Ok((Some(unusable), _)) => return Launched::Not(unusable),
-            Ok((None, report)) => report,
+        let report = match report {
+            Err(unusable) => return Launched::Not(unusable, None),
+            Ok(Report { launch_fault: Some(fault), .. }) => {
+                return Launched::Not(unusable(&fault), Some(fault.stage));
+            }
+            Ok(report) => report,
         };
         let output = report.output.as_ref().map(|output| output.stdout.text.as_os_str().as_encoded_bytes());
         let told = lines(output.unwrap_or_default());
@@ -222,7 +238,8 @@ impl<'a> Trial<'a> {
 /// One launch inside.
 enum Launched {
     Stood(Vec<(Effect, Result<Vec<String>, Reason>)>),
-    Not(Unusable),
+    /// And where it failed, once it was spawned.
+    Not(Unusable, Option<LaunchStage>),
 }
 
 impl Answer {
@@ -230,7 +247,9 @@ impl Answer {
         let mut findings = BTreeMap::new();
         for launched in launches {
             match launched {
-                Launched::Not(unusable) => return Self { launch: Err(unusable), findings: BTreeMap::new() },
+                Launched::Not(unusable, _) => {
+                    return Self { launch: Err(unusable), findings: BTreeMap::new() };
+                }
                 Launched::Stood(seen) => findings.extend(seen.into_iter().filter_map(|(effect, seen)| {
                     Some((effect, Finding::of(controls.0.get(&effect)?, seen)))
                 })),

@@ -1,0 +1,246 @@
+//! Seeded faults: for each effect that some backend enforces, a lie that must turn its check red, and no other.
+
+use std::ffi::OsString;
+use std::os::unix::fs::chown;
+use std::process::{Command, Stdio};
+
+use confine_backends::landlock::rights;
+use confine_core::policy::fs::{Proc, Symlinks};
+use confine_core::policy::{Access, Entry, Kind, Source};
+use confine_core::{Effect, Policy, Probe};
+use confine_runner::probe::WORD;
+use confine_stage::Plan;
+use confine_stage::plan::Resource;
+
+use super::filter::{Rule, Which};
+use super::liar::Scene;
+use crate::installation;
+
+/// What a lying backend does otherwise.
+pub enum Lie {
+    /// Takes another policy for the one it is given. Told openly, that is a grant.
+    Policy(fn(&Scene, &mut Policy)),
+    /// Takes other facts.
+    Probe(fn(&mut Probe)),
+    /// Changes the stage's plan.
+    Plan(fn(&Scene, &mut Plan)),
+    /// Puts rules in front of the filter.
+    Calls(&'static [Rule]),
+    /// Changes the wrapper's options.
+    Options(fn(&Scene, &mut Vec<OsString>)),
+    /// Runs the command by a shell that does something first; `GROUND` stands for the throwaway directory.
+    Shell(&'static str),
+    /// Lets a variable pass.
+    Passes(&'static str),
+    /// Lets somebody outside do it, where nothing that it can leave out does: what the stage and the runner do for all.
+    Does(fn(&Scene)),
+    /// Says that it enforces what it does not.
+    Claims,
+}
+
+/// A lie about one effect.
+pub struct Fault {
+    /// Which.
+    pub effect: Effect,
+    /// Who tells it.
+    pub backend: &'static str,
+    /// All at once.
+    pub lies: &'static [Lie],
+}
+
+impl Fault {
+    /// Whether it would be a grant, if the policy said so.
+    pub fn is_grant(&self) -> bool {
+        self.lies.iter().all(|lie| matches!(lie, Lie::Policy(_)))
+    }
+}
+
+const fn bwrap(effect: Effect, lies: &'static [Lie]) -> Fault {
+    Fault { effect, backend: "bwrap", lies }
+}
+
+const fn landlock(effect: Effect, lies: &'static [Lie]) -> Fault {
+    Fault { effect, backend: "landlock", lies }
+}
+
+fn list(scene: &Scene, policy: &mut Policy, below: &str, access: Access, kind: Kind) {
+    policy.fs.entries.insert(scene.at(below), Entry { access, kind, source: Source::BuiltIn });
+}
+
+const fn passes(name: &'static str) -> Rule {
+    Rule { call: Which::Named(name), argument: None, passes: true }
+}
+
+const fn refuses(x86_64: u32, aarch64: u32) -> Rule {
+    Rule { call: Which::Numbered(x86_64, aarch64), argument: None, passes: false }
+}
+
+const OF_MODES: &[Rule] = &[
+    passes("open"),
+    passes("openat"),
+    passes("creat"),
+    passes("chmod"),
+    passes("fchmod"),
+    passes("fchmodat"),
+];
+const OF_NODES: &[Rule] = &[passes("mknod"), passes("mknodat")];
+const OF_KEYS: &[Rule] = &[passes("keyctl"), passes("userfaultfd")];
+/// AF_NETLINK is 16.
+const OF_NETLINK: &[Rule] = &[Rule { call: Which::Named("socket"), argument: Some((0, 16)), passes: true }];
+/// TIOCSTI.
+const OF_INPUT: &[Rule] = &[Rule { call: Which::Named("ioctl"), argument: Some((1, 0x5412)), passes: true }];
+const NO_SENDTO: &[Rule] = &[refuses(44, 206)];
+const NO_CONNECT: &[Rule] = &[refuses(42, 203)];
+/// Puts a process inside in the place of the one outside, which nothing lets be traced: neither a namespace nor a domain
+/// can be left out for that alone.
+const ANOTHER_VICTIM: &str = "sleep 3 & orders=$(printf %s \"$4\" | sed \"s/\\\"victim\\\":[0-9]*/\\\"victim\\\":$!/\"); \
+    exec \"$1\" \"$2\" \"$3\" \"$orders\" \"$5\"";
+
+fn without(options: &mut Vec<OsString>, word: &str) {
+    options.retain(|option| option != word);
+}
+
+fn unlimited(plan: &mut Plan, resource: Resource) {
+    plan.rlimits.retain(|(one, _)| *one != resource);
+}
+
+/// A process that nobody started inside.
+fn outlive(scene: &Scene) {
+    let mut orphan = Command::new(installation::confine());
+    orphan.args([WORD, "orphan"]).arg(&scene.ground);
+    let started = orphan.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    assert!(started.is_ok_and(|status| status.success()), "an orphan");
+    let ready = scene.ground.join("ws/orphan-ready");
+    while !ready.exists() {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+}
+
+fn mark(scene: &Scene, effect: Effect) {
+    std::fs::write(scene.ground.join("ws").join(effect.name()), "").expect("a mark");
+}
+
+/// One for each effect that some backend enforces; more where a second backend grants otherwise.
+pub static FAULTS: &[Fault] = &[
+    bwrap(
+        Effect::FsRead,
+        &[Lie::Policy(|scene, policy| list(scene, policy, "unread", Access::Read, Kind::Directory))],
+    ),
+    landlock(
+        Effect::FsRead,
+        &[Lie::Policy(|scene, policy| list(scene, policy, "unread", Access::Read, Kind::Directory))],
+    ),
+    bwrap(
+        Effect::FsHide,
+        &[Lie::Policy(|scene, policy| list(scene, policy, "hidden/secret", Access::Read, Kind::File))],
+    ),
+    bwrap(
+        Effect::FsWrite,
+        &[Lie::Policy(|scene, policy| list(scene, policy, "out/write", Access::Write, Kind::Directory))],
+    ),
+    landlock(
+        Effect::FsWrite,
+        &[Lie::Policy(|scene, policy| list(scene, policy, "out/write", Access::Write, Kind::Directory))],
+    ),
+    bwrap(
+        Effect::FsTruncate,
+        &[Lie::Policy(|scene, policy| list(scene, policy, "out/truncate", Access::Write, Kind::Directory))],
+    ),
+    landlock(
+        Effect::FsTruncate,
+        &[Lie::Policy(|scene, policy| list(scene, policy, "out/truncate", Access::Write, Kind::Directory))],
+    ),
+    bwrap(
+        Effect::FsRename,
+        &[Lie::Policy(|scene, policy| list(scene, policy, "out/rename", Access::Write, Kind::Directory))],
+    ),
+    landlock(
+        Effect::FsRename,
+        &[Lie::Policy(|scene, policy| list(scene, policy, "out/rename", Access::Write, Kind::Directory))],
+    ),
+    bwrap(
+        Effect::FsMetadata,
+        &[Lie::Policy(|scene, policy| list(scene, policy, "out/metadata", Access::Write, Kind::Directory))],
+    ),
+    bwrap(Effect::FsSetid, &[Lie::Calls(OF_MODES)]),
+    landlock(Effect::FsSetid, &[Lie::Calls(OF_MODES)]),
+    bwrap(
+        Effect::FsCarveOut,
+        &[Lie::Policy(|scene, policy| drop(policy.fs.entries.remove(&scene.at("ws/carved/kept"))))],
+    ),
+    bwrap(
+        Effect::FsDevice,
+        &[
+            Lie::Calls(OF_NODES),
+            Lie::Plan(|_, plan| {
+                for rule in plan.landlock.iter_mut().flat_map(|ruleset| &mut ruleset.rules) {
+                    rule.access |= (rule.access & rights::MAKE_REG) >> 2;
+                }
+            }),
+        ],
+    ),
+    bwrap(Effect::FsSymlink, &[Lie::Policy(|_, policy| policy.fs.symlinks = Symlinks::Allow)]),
+    landlock(Effect::FsSymlink, &[Lie::Policy(|_, policy| policy.fs.symlinks = Symlinks::Allow)]),
+    bwrap(Effect::FsExec, &[Lie::Claims]),
+    bwrap(Effect::FsLock, &[Lie::Claims]),
+    bwrap(Effect::FdInherit, &[Lie::Shell("exec 9< GROUND/stdio/inherited; exec \"$@\"")]),
+    landlock(Effect::FdInherit, &[Lie::Shell("exec 9< GROUND/stdio/inherited; exec \"$@\"")]),
+    bwrap(
+        Effect::FdStdio,
+        &[
+            Lie::Policy(|scene, policy| list(scene, policy, "stdio", Access::Write, Kind::Directory)),
+            Lie::Shell("exec 2>> GROUND/stdio/stderr; exec \"$@\""),
+        ],
+    ),
+    bwrap(
+        Effect::NetTcp,
+        &[Lie::Options(|_, options| without(options, "--unshare-net")), Lie::Calls(NO_SENDTO)],
+    ),
+    bwrap(
+        Effect::NetUdp,
+        &[Lie::Options(|_, options| without(options, "--unshare-net")), Lie::Calls(NO_CONNECT)],
+    ),
+    bwrap(
+        Effect::NetUnixPath,
+        &[Lie::Policy(|scene, policy| drop(policy.fs.entries.remove(&scene.at("out/listening"))))],
+    ),
+    bwrap(Effect::NetUnixPathNew, &[Lie::Claims]),
+    landlock(
+        Effect::NetUnixAbstract,
+        &[Lie::Plan(|_, plan| plan.landlock.iter_mut().for_each(|ruleset| ruleset.scoped &= !1))],
+    ),
+    bwrap(Effect::NetOther, &[Lie::Calls(OF_NETLINK)]),
+    landlock(Effect::NetOther, &[Lie::Calls(OF_NETLINK)]),
+    bwrap(Effect::ProcSee, &[Lie::Policy(|_, policy| policy.fs.proc = Proc::Host)]),
+    landlock(
+        Effect::ProcSignal,
+        &[Lie::Plan(|_, plan| plan.landlock.iter_mut().for_each(|ruleset| ruleset.scoped &= !2))],
+    ),
+    bwrap(Effect::ProcTrace, &[Lie::Shell(ANOTHER_VICTIM)]),
+    landlock(Effect::ProcTrace, &[Lie::Shell(ANOTHER_VICTIM)]),
+    bwrap(
+        Effect::ProcPrivilege,
+        &[Lie::Does(|scene| {
+            chown(scene.ground.join("ws/given"), Some(12_321), None).expect("root gives files away")
+        })],
+    ),
+    bwrap(Effect::ProcSysctl, &[Lie::Probe(|probe| probe.kernel_tables.clear())]),
+    bwrap(Effect::ProcNamespace, &[Lie::Policy(|_, policy| policy.nested = true)]),
+    landlock(Effect::ProcNamespace, &[Lie::Policy(|_, policy| policy.nested = true)]),
+    bwrap(Effect::ProcKernel, &[Lie::Calls(OF_KEYS)]),
+    landlock(Effect::ProcKernel, &[Lie::Calls(OF_KEYS)]),
+    bwrap(Effect::IpcSysv, &[Lie::Options(|_, options| without(options, "--unshare-ipc"))]),
+    bwrap(Effect::TtyInject, &[Lie::Calls(OF_INPUT)]),
+    landlock(Effect::TtyInject, &[Lie::Calls(OF_INPUT)]),
+    bwrap(Effect::EnvLeak, &[Lie::Passes("PROBE_SECRET")]),
+    landlock(Effect::EnvLeak, &[Lie::Passes("PROBE_SECRET")]),
+    bwrap(Effect::Orphan, &[Lie::Does(outlive)]),
+    bwrap(Effect::LimitTime, &[Lie::Does(|scene| mark(scene, Effect::LimitTime))]),
+    bwrap(Effect::LimitMemory, &[Lie::Does(|scene| mark(scene, Effect::LimitMemory))]),
+    bwrap(Effect::LimitProcesses, &[Lie::Claims]),
+    bwrap(Effect::LimitFileSize, &[Lie::Plan(|_, plan| unlimited(plan, Resource::FileSize))]),
+    landlock(Effect::LimitFileSize, &[Lie::Plan(|_, plan| unlimited(plan, Resource::FileSize))]),
+    bwrap(Effect::LimitCpu, &[Lie::Plan(|_, plan| unlimited(plan, Resource::Cpu))]),
+    bwrap(Effect::LimitOpenFiles, &[Lie::Plan(|_, plan| unlimited(plan, Resource::OpenFiles))]),
+    landlock(Effect::LimitOpenFiles, &[Lie::Plan(|_, plan| unlimited(plan, Resource::OpenFiles))]),
+];

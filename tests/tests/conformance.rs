@@ -1,0 +1,76 @@
+//! The conformance kit on our backends, and on backends that lie.
+
+use std::collections::BTreeSet;
+
+use confine_backends::{Bwrap, Landlock};
+use confine_core::{Backend, Effect};
+use confine_runner::probe::{UNTRIED, attempt_at};
+use confine_tests::conformance::Kit;
+use confine_tests::conformance::fault::{FAULTS, Fault};
+use confine_tests::{library, needs};
+
+fn bwrap() -> Box<dyn Backend> {
+    Box::new(Bwrap)
+}
+
+fn landlock() -> Box<dyn Backend> {
+    Box::new(Landlock)
+}
+
+const OURS: &[fn() -> Box<dyn Backend>] = &[bwrap, landlock];
+
+#[test]
+fn every_effect_that_is_enforced_has_an_attempt_and_a_seeded_fault() {
+    let probe = library::builder().detect().expect("facts").probe().clone();
+    let untried = |effect: &Effect| UNTRIED.iter().any(|(one, _)| one == effect);
+    for effect in Effect::ALL.iter().filter(|effect| !untried(effect)) {
+        assert!(attempt_at(*effect).is_some(), "{effect} has no attempt");
+        let enforced =
+            OURS.iter().any(|make| make().governs(&probe).get(effect).is_some_and(|one| one.is_enforced()));
+        let seeded = FAULTS.iter().any(|fault| fault.effect == *effect);
+        assert!(seeded || !enforced, "{effect} has no seeded fault");
+    }
+}
+
+fn conforms(make: fn() -> Box<dyn Backend>) {
+    let table = Kit::of(make).table();
+    println!("{table}");
+    assert!(table.failures().is_empty(), "{:#?}", table.failures());
+}
+
+#[test]
+fn bwrap_conforms() {
+    needs!(root, bwrap, landlock = 6);
+    conforms(bwrap);
+}
+
+#[test]
+fn landlock_conforms() {
+    needs!(root, landlock = 6);
+    conforms(landlock);
+}
+
+/// The faults turn their own checks red, and no other.
+fn caught(backend: &str, make: fn() -> Box<dyn Backend>) {
+    let kit = Kit::of(make);
+    let wrong = |fault: &'static Fault| {
+        let red = kit.red(fault);
+        (red != BTreeSet::from([fault.effect]))
+            .then(|| format!("the fault at {} turns {red:?} red", fault.effect))
+    };
+    let wrong: Vec<String> =
+        FAULTS.iter().filter(|fault| fault.backend == backend).filter_map(wrong).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn a_bwrap_backend_that_lies_is_caught_at_the_effect_it_lies_about() {
+    needs!(root, bwrap, landlock = 6);
+    caught("bwrap", bwrap);
+}
+
+#[test]
+fn a_landlock_backend_that_lies_is_caught_at_the_effect_it_lies_about() {
+    needs!(root, landlock = 6);
+    caught("landlock", landlock);
+}
