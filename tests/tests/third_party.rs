@@ -110,6 +110,44 @@ fn a_policy_that_the_example_has_no_words_for_is_refused_by_name() {
     });
 }
 
+/// One that says it enforces everything, and wraps with nothing.
+fn liar(scene: &Scene) -> String {
+    let launch =
+        json!({"launch": {"program": "/usr/bin/env", "options": [], "layers": ["namespace", "mount"]}});
+    script(scene, &format!("echo '{launch}'"))
+        .replace("\"plain\"", "\"liar\"")
+        .replace("command\"", "stage\"")
+}
+
+#[test]
+fn the_probe_lists_them_by_attempts_and_catches_one_that_lies() {
+    needs!(root, firejail);
+    each(KNOWN, &[Backend::Bwrap], |scene| {
+        example(scene);
+        let path = pinned(scene, "liar", &liar(scene));
+        let probe = scene.plain().verb(["probe"]).options(["--json"]).run::<&str>([]).exits(0);
+        let found: serde_json::Value = serde_json::from_str(&probe.stdout).unwrap();
+        let of = |name: &str| {
+            let backends = found["backends"].as_array().unwrap();
+            backends.iter().find(|backend| backend["id"] == name).unwrap_or_else(|| panic!("{found}")).clone()
+        };
+        let firejail = of("firejail");
+        assert_eq!(
+            (&firejail["usable"], &firejail["contradicted"]),
+            (&json!(true), &json!(null)),
+            "{firejail}"
+        );
+        assert_eq!(firejail["effects"]["fs-write"]["status"], "enforced");
+        let liar = of("liar");
+        assert_eq!(liar["program"], path.to_str().unwrap());
+        let caught = liar["contradicted"].to_string();
+        for effect in ["fs-write", "fs-hide", "fs-metadata"] {
+            assert!(caught.contains(&format!("\"{effect}\"")), "{effect}: {caught}");
+        }
+        assert_ne!(found["default"], "liar");
+    });
+}
+
 /// A backend that answers each verb by its text, and notes that it was asked.
 fn script(scene: &Scene, confine: &str) -> String {
     let describe = json!({"id": "plain", "protocol": 1, "payload": "command", "dialect": DIALECT});

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use confine_core::policy::Policy;
-use confine_core::probe::{Tool, Unusable};
+use confine_core::probe::Tool;
 use confine_core::{Backend as Confines, BackendId, Effect, Effects, Governed, LaunchFault, Probe, Reason};
 use confine_core::{LaunchStage, Text};
 use confine_runner::Confine;
@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::progress::Progress;
 use super::{remedy, version, workspace};
-use crate::{fault, request};
+use crate::{backend, fault, request};
 
 /// What was found.
 #[derive(Serialize)]
@@ -165,8 +165,8 @@ impl Backend {
         let program = program(&id, facts);
         let mut found = Self {
             usable: answer.is_some_and(|answer| answer.launch.is_ok()),
-            program: program.map(|tool| Text::from(tool.path.as_path().as_os_str())),
-            sha256: program.and_then(digest),
+            program: program.as_ref().map(|tool| Text::from(tool.path.as_path().as_os_str())),
+            sha256: program.as_ref().and_then(digest),
             reason: unusable.map(|unusable| unusable.reason.to_string()),
             remedy: unusable.and_then(|unusable| unusable.remedy.as_ref()).map(Reason::to_string),
             enforcement: Enforcement::Partial,
@@ -209,14 +209,13 @@ fn needs(policy: &Policy) -> Effects {
     policy.needs().without(&policy.accept_missing).without(&chosen)
 }
 
-/// The file that is launched first.
-fn program<'a>(id: &BackendId, facts: &'a Probe) -> Option<&'a Tool> {
-    let tool: &Result<Tool, Unusable> = match id.as_str() {
-        "bwrap" => &facts.bwrap,
-        "landlock" => &facts.stage,
-        _ => return None,
-    };
-    tool.as_ref().ok()
+/// The file that is launched first; of a third-party backend, the one that is pinned.
+fn program(id: &BackendId, facts: &Probe) -> Option<Tool> {
+    match id.as_str() {
+        "bwrap" => facts.bwrap.clone().ok(),
+        "landlock" => facts.stage.clone().ok(),
+        word => Some(Tool { path: backend::pinned(word).ok()??.pin().path.clone() }),
+    }
 }
 
 fn digest(tool: &Tool) -> Option<String> {
