@@ -262,7 +262,8 @@ fn nothing_that_a_program_says_changes_what_is_told_about_it() {
             // Words about what the policy blocks make a denial likely, and nothing more.
             let expected: &[&str] = if code == 0 { &["passed"] } else { &["failed", "denied"] };
             prop_assert!(expected.iter().any(|one| verdict == *one), "{verdict}");
-            let proven = denials.as_array().into_iter().flatten().any(|denial| denial["certainty"] == "proven");
+            let proven =
+                denials.as_array().into_iter().flatten().any(|denial| denial["certainty"] == "proven");
             prop_assert!(!proven, "{denials}");
             prop_assert_eq!(&run.stderr, &String::from_utf8_lossy(&bytes));
             Ok(())
