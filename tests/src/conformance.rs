@@ -62,19 +62,19 @@ pub struct Table {
 
 /// A backend under test, with what happens on this host without any.
 pub struct Kit {
-    make: fn() -> Box<dyn Backend>,
+    make: Box<dyn Fn() -> Box<dyn Backend>>,
     controls: Controls,
 }
 
 impl Kit {
-    /// For the backend that `make` makes.
+    /// For the backend that `make` makes, each time it is asked: one of ours, or a pinned one of others.
     ///
     /// # Panics
     /// Where the surroundings of attempts cannot be made.
-    pub fn of(make: fn() -> Box<dyn Backend>) -> Self {
+    pub fn of(make: impl Fn() -> Box<dyn Backend> + 'static) -> Self {
         let confine = confine(builder(), make());
         let controls = Trial::of(&confine, installation::confine()).controls().expect("controls");
-        Self { make, controls }
+        Self { make: Box::new(make), controls }
     }
 
     /// Everything.

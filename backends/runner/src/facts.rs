@@ -32,14 +32,16 @@ pub fn probe(find: &Find) -> Probe {
     let kernel = uname.as_ref().map(|uname| uname.release().to_string_lossy().into_owned());
     let machine = uname.as_ref().map(|uname| uname.machine().to_string_lossy().into_owned());
     let kernel = kernel.unwrap_or_default();
+    let container = container::here(&kernel);
+    let linux = linux(container.as_deref());
     Probe {
         os: std::env::consts::OS.to_owned(),
         arch: machine.ok().and_then(|machine| arch(&machine)),
         uid: Uid::effective().as_raw(),
-        container: container::here(&kernel),
-        landlock: sys::landlock_abi().map_err(landlock_refusal),
+        container,
+        landlock: linux.clone().and_then(|()| sys::landlock_abi().map_err(landlock_refusal)),
         seccomp: seccomp(),
-        user_namespaces: namespaces::here(),
+        user_namespaces: linux.and_then(|()| namespaces::here()),
         bwrap: find.bwrap(),
         stage: find.stage(),
         device_nodes: devices::here(),
@@ -47,6 +49,17 @@ pub fn probe(find: &Find) -> Probe {
         temporary: temporary(std::env::var_os("TMPDIR")),
         launches: BTreeMap::new(),
         kernel,
+    }
+}
+
+/// Whether there is a kernel to ask.
+fn linux(container: Option<&str>) -> Result<(), Unusable> {
+    match container {
+        Some(container::WSL1) => Err(Unusable::new(
+            "WSL 1 has no Linux kernel",
+            "`wsl --set-version DISTRIBUTION 2`, in Windows, gives it one",
+        )),
+        _ => Ok(()),
     }
 }
 
@@ -115,6 +128,13 @@ mod tests {
                 .map(|errno| landlock_refusal(errno).reason.to_string())
                 .into();
         assert_eq!(reasons.len(), 4);
+    }
+
+    #[test]
+    fn where_there_is_no_linux_nothing_is_asked_and_the_way_out_is_named() {
+        let unusable = linux(Some("wsl1")).unwrap_err();
+        assert!(unusable.remedy.unwrap().to_string().contains("wsl --set-version"));
+        assert!(linux(Some("docker")).and(linux(None)).is_ok());
     }
 
     #[test]

@@ -12,7 +12,8 @@ use nix::sys::wait::WaitStatus;
 use crate::facts;
 
 const NAMESPACES: &str = "allow user namespaces (sysctl `user.max_user_namespaces`, and \
-    `kernel.unprivileged_userns_clone` where it exists), or use `--backend landlock`";
+    `kernel.unprivileged_userns_clone` where it exists); in a container, by its seccomp profile too (docker and podman: \
+    `--security-opt seccomp=unconfined`); or use `--backend landlock`";
 const UID_MAP: &str = "user namespaces are restricted here: AppArmor (sysctl \
     `kernel.apparmor_restrict_unprivileged_userns`), or a sandbox around this one; give bwrap an AppArmor profile that \
     allows `userns`, or use `--backend landlock`";

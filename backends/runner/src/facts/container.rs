@@ -4,6 +4,8 @@ use std::path::Path;
 
 use super::MARKER;
 
+/// The Windows subsystem that only looks like Linux.
+pub(super) const WSL1: &str = "wsl1";
 /// Files that a runtime leaves at a known place, and the runtime's name.
 const FILES: &[(&str, &str)] = &[("/.dockerenv", "docker"), ("/run/.containerenv", "podman")];
 
@@ -28,7 +30,7 @@ fn by_environ(environ: &[u8]) -> Option<String> {
 
 /// WSL 1 has no Linux kernel, and says so in its release; WSL 2 (`-microsoft-standard-WSL2`) has one.
 fn by_kernel(kernel: &str) -> Option<String> {
-    kernel.ends_with("-Microsoft").then(|| "wsl1".to_owned())
+    kernel.ends_with("-Microsoft").then(|| WSL1.to_owned())
 }
 
 #[cfg(test)]
