@@ -106,11 +106,8 @@ impl Ground {
             ("PIP_DISABLE_PIP_VERSION_CHECK", Text::from("1")),
         ];
         for (name, variable) in HOMES {
-            if std::env::var_os(variable).is_none()
-                && let Some(place) = tools(name).filter(|place| place.is_dir())
-            {
-                variables.push((variable, Text::from(place.into_os_string())));
-            }
+            let place = home_of(name, variable).filter(|place| place.is_dir());
+            variables.extend(place.map(|place| (*variable, Text::from(place.into_os_string()))));
         }
         Ok(variables)
     }
@@ -143,16 +140,29 @@ impl Ground {
     }
 
     fn readable(&self) -> Vec<Text> {
-        let own = HOMES.iter().filter_map(|(name, variable)| {
-            std::env::var_os(variable).map(PathBuf::from).or_else(|| tools(name))
-        });
-        let places = SYSTEM.iter().map(PathBuf::from).chain(own).chain([self.place("ro")]);
+        let own = HOMES.iter().filter_map(|(name, variable)| home_of(name, variable));
+        let places = SYSTEM.iter().map(PathBuf::from).chain(own).chain(searched()).chain([self.place("ro")]);
         places.filter(|place| place.exists()).map(|place| Text::from(place.into_os_string())).collect()
     }
 }
 
-fn tools(name: &str) -> Option<PathBuf> {
-    Some(Path::new(&std::env::var_os("HOME")?).join(name))
+/// The directories of the search path, and what lies beside each: a tool's `bin` has its `lib` there.
+fn searched() -> Vec<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let beside = |place: &PathBuf| place.parent().map(Path::to_owned);
+    let places: Vec<PathBuf> = std::env::split_paths(&path).filter(|place| place.is_absolute()).collect();
+    let around = places
+        .iter()
+        .filter_map(beside)
+        .filter(|place| place != Path::new("/") && Some(place) != home.as_ref());
+    around.chain(places.iter().cloned()).collect()
+}
+
+/// Where a tool lives: by its variable, or else in the home directory.
+fn home_of(name: &str, variable: &str) -> Option<PathBuf> {
+    let named = std::env::var_os(variable).map(PathBuf::from);
+    named.or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(name)))
 }
 
 fn quiet(program: &str) -> Command {

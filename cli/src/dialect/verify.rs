@@ -213,3 +213,41 @@ fn readable(dialects: &[Checked]) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The row that reads touch(1), and how it is tried.
+    fn touch() -> (&'static Dialect, &'static Row, &'static Trial) {
+        let dialect = Dialect::builtin(&DialectId::new("bwrap")).unwrap();
+        let row = dialect.rows().iter().find(|row| row.text.starts_with("cannot touch")).unwrap();
+        (dialect, row, row.trial.as_ref().unwrap())
+    }
+
+    fn printed(text: &str) -> Printed {
+        Printed { output: text.into(), late: false }
+    }
+
+    #[test]
+    fn a_row_agrees_with_its_words_and_differs_from_others_and_from_silence() {
+        let (dialect, row, trial) = touch();
+        assert!(compare(dialect, row, trial, &printed(&row.example)).is_none());
+        for other in [
+            "touch: '/srv/ro/new.txt' is read-only",
+            "cp: cannot create regular file '/x': Read-only file system",
+            "",
+        ] {
+            let difference = compare(dialect, row, trial, &printed(other)).unwrap();
+            assert_eq!((difference.command, difference.printed), (trial.command.clone(), Text::from(other)));
+        }
+    }
+
+    #[test]
+    fn a_program_that_is_not_installed_is_named() {
+        let (_, _, trial) = touch();
+        assert_eq!(absent(trial), None);
+        let trial = Trial { needs: vec!["sh".into(), "no-such-program".into()], ..trial.clone() };
+        assert_eq!(absent(&trial), Some("no-such-program"));
+    }
+}

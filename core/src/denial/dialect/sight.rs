@@ -1,10 +1,10 @@
 //! From lines to sightings.
 
-use std::cell::LazyCell;
+use std::cell::{Cell, LazyCell};
 use std::ffi::OsString;
 use std::ops::Range;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind, StartKind};
 use regex::bytes::Captures;
 
 use super::errno::{self, Errno};
@@ -15,6 +15,9 @@ use crate::{Effect, Text};
 
 /// So much of the beginning and of the end of an output may tell what a line leaves out.
 const NEAR: usize = 16 * 1024;
+/// So many bytes are matched, line by line and row by row, for each half of the lines that are worth a look: output that
+/// is made to fit every row a little costs no more than that.
+const WORK: usize = 1 << 20;
 
 /// What finds rows for a line.
 #[derive(Clone, Debug)]
@@ -45,6 +48,7 @@ impl Index {
         }
         let telling = AhoCorasick::builder()
             .kind(Some(AhoCorasickKind::DFA))
+            .start_kind(StartKind::Unanchored)
             .match_kind(MatchKind::LeftmostFirst)
             .ascii_case_insensitive(true)
             .build(telling)
@@ -83,17 +87,39 @@ impl Dialect {
         let index = self.index.get_or_init(|| Index::new(self));
         let Some(index) = index.as_ref().filter(|_| !output.is_empty()) else { return Vec::new() };
         let hint = LazyCell::new(|| self.hint(index, output, context));
-        let mut sighted: Vec<(usize, Sighting)> = Vec::new();
-        for line in lines::telling(&index.telling, output) {
-            let view = View { index, stream, output, line, hint: &|| *hint };
-            let Some((row, sighting)) = self.line(&view) else { continue };
-            if sighted.iter().any(|(_, known)| known.says_as_much(&sighting)) {
-                continue;
+        let near = || *hint;
+        let lines = lines::telling(&index.telling, output);
+        let (first, last) = lines.split_at(lines.len() / 2);
+        let part = |lines: &mut dyn Iterator<Item = &Range<usize>>| {
+            let work = Cell::new(WORK);
+            let views = lines.map(|line| View {
+                index,
+                stream,
+                output,
+                line: line.clone(),
+                hint: &near,
+                work: &work,
+            });
+            self.part(views)
+        };
+        let mut sighted = part(&mut first.iter());
+        // From the end backwards: why a program failed stands there.
+        for one in part(&mut last.iter().rev()).into_iter().rev() {
+            add(&mut sighted, one);
+        }
+        sighted
+    }
+
+    /// Half of what is found at most.
+    fn part<'a>(&self, views: impl Iterator<Item = View<'a>>) -> Vec<(usize, Sighting)> {
+        let mut sighted = Vec::new();
+        for view in views {
+            if sighted.len() == SIGHTING_BOUND / 2 || view.work.get() == 0 {
+                break;
             }
-            if sighted.len() == SIGHTING_BOUND {
-                sighted.remove(SIGHTING_BOUND / 2);
+            if let Some(one) = self.line(&view) {
+                add(&mut sighted, one);
             }
-            sighted.push((row, sighting));
         }
         sighted
     }
@@ -103,6 +129,10 @@ impl Dialect {
         let around = LazyCell::new(|| lines::near(view.output, &view.line));
         view.index.rows(&line).find_map(|number| {
             let row = self.rows.get(number)?;
+            view.work.set(view.work.get().saturating_sub(line.len()));
+            if view.work.get() == 0 {
+                return None;
+            }
             let (captures, near) = row.captures(&line, || around.as_slice())?;
             let errno = row.errno.or_else(|| said(&captures)).map(|errno| errno.name);
             let (object, from) = object(&captures, near.as_ref());
@@ -176,6 +206,15 @@ struct View<'a> {
     output: &'a [u8],
     line: Range<usize>,
     hint: &'a dyn Fn() -> Option<Told>,
+    /// What is left of [`WORK`].
+    work: &'a Cell<usize>,
+}
+
+/// Adds one that says more than those that are there.
+fn add(sighted: &mut Vec<(usize, Sighting)>, one: (usize, Sighting)) {
+    if !sighted.iter().any(|(_, known)| known.says_as_much(&one.1)) {
+        sighted.push(one);
+    }
 }
 
 /// What was tried, and the effect where that is known.
