@@ -18,7 +18,8 @@ fn answer(script: &str) -> String {
 fn a_script_gets_its_verb_and_its_request_and_nothing_that_was_left_open() {
     let (left, _) = nix::unistd::pipe().unwrap();
     let high = fcntl(&left, FcntlArg::F_DUPFD(200)).unwrap();
-    let text = answer("#!/bin/sh\necho \"$# $1\"; cat; echo; env -u PWD -u SHLVL -u _ | sort; ls /proc/$$/fd");
+    let text =
+        answer("#!/bin/sh\necho \"$# $1\"; cat; echo; env -u PWD -u SHLVL -u _ | sort; ls /proc/$$/fd");
     nix::unistd::close(high).unwrap();
     let mut lines = text.lines();
     assert_eq!(lines.next(), Some("1 verb"));
