@@ -1,5 +1,8 @@
 //! The probing side of field cases: what `confine --probe` finds is what a run then does.
 
+use std::os::unix::fs::PermissionsExt as _;
+
+use confine_tests::world::is_there;
 use confine_tests::{Backend, Scene, Stub, User, needs, program};
 use serde_json::Value;
 
@@ -120,4 +123,19 @@ fn case_a08_d08_d13_and_d14_the_probe_says_what_each_backend_does_about_them() {
         backend(&probe, "bwrap")["contradicted"].is_null()
             && backend(&probe, "landlock")["contradicted"].is_null()
     );
+}
+
+#[test]
+fn what_the_probe_keeps_is_private_and_a_launch_that_fails_against_it_drops_it() {
+    needs!(root, bwrap, landlock = 6, unshare);
+    let scene = Scene::new(User::Root, Backend::Bwrap);
+    let kept = scene.home().join(".local/state/confine/probe.json");
+    probed(&scene, &[], confine_tests::user::PATH);
+    assert_eq!(std::fs::metadata(&kept).expect("it is kept").permissions().mode() & 0o777, 0o600);
+    let read = scene.confine().run(["cat", &kept.to_string_lossy()]).fails();
+    assert!(!read.stdout.contains("bwrap"), "{read}");
+    assert!(is_there(&kept), "a launch that works changes nothing");
+    let masked = ["unshare", "-Urm", "sh", "-c", "mount -t tmpfs none /proc/bus; exec \"$@\"", "sh"];
+    scene.confine().under(masked).run(["true"]).exits(125);
+    assert!(!is_there(&kept), "it said that bwrap works");
 }

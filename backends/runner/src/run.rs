@@ -137,7 +137,9 @@ impl Run {
         self.events = None;
         match (&mut self.course).await {
             Ok(report) => {
-                cache::doubt(&Places::here(), &report);
+                if report.launch_fault.is_some() {
+                    cache::doubt(&Places::here(), &report);
+                }
                 report
             }
             Err(_) => {
