@@ -3,7 +3,7 @@
 //!
 //! [`ATTEMPTS`] is one table. Each attempt is its own positive control: the same program does the same without a
 //! sandbox, and where that fails, nothing is claimed. What succeeds inside is not governed, whatever the backend says.
-//! Attempts are made by a program (see [`attempt`]) that needs nothing else on the host.
+//! Attempts are made by a program (see [`attempt()`]) that needs nothing else on the host.
 
 mod attempt;
 pub(crate) mod cache;

@@ -54,7 +54,7 @@ pub struct Answer {
 pub struct Trial<'a> {
     /// The backends, and how they are launched.
     pub confine: &'a Confine,
-    /// An executable that calls [`attempt`](super::attempt) where its first argument is [`WORD`](super::WORD).
+    /// An executable that calls [`attempt`](super::attempt()) where its first argument is [`WORD`](super::WORD).
     pub program: PathBuf,
     /// Which effects are tried.
     pub effects: BTreeSet<Effect>,
