@@ -31,6 +31,8 @@ pub const VERSION: u32 = 1;
 const FILE: &str = "probe.json";
 const OPEN: OFlag = OFlag::O_NOFOLLOW.union(OFlag::O_CLOEXEC);
 const FOR_OTHERS: u32 = 0o077;
+/// Most are shorter, and read at once.
+const USUAL: usize = 4096;
 /// The longest file that is read.
 const LONGEST: u64 = 64 * 1024;
 /// What helps where what was found is no longer so.
@@ -176,7 +178,7 @@ fn read(state: &Place) -> Option<Entry> {
     if !own || !metadata.is_file() {
         return None;
     }
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(USUAL);
     file.take(LONGEST).read_to_end(&mut bytes).ok()?;
     serde_json::from_slice(&bytes).ok().filter(|entry: &Entry| entry.version == VERSION)
 }
