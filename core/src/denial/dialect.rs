@@ -140,7 +140,7 @@ pub enum Object {
 pub struct Sighting {
     /// The effect that would have been refused. Under [`Attempt::Open`] it is a guess that the policy decides.
     pub effect: Effect,
-    /// Layers of this backend that answer so, the likeliest first. Never empty.
+    /// Layers of this backend that answer so, the likeliest first; empty where the list of layers has no word for it.
     pub layers: Vec<Layer>,
     /// What was tried.
     pub attempt: Attempt,
