@@ -1,7 +1,8 @@
 //! Runs that end at any moment leave nothing: `confine` killed, or a run cancelled, while it starts.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
@@ -131,6 +132,8 @@ fn killed_runs_leave_nothing(user: User, backend: Backend) {
 
 /// Runs the storm of the library, which cancels, as the scene's user.
 fn cancelled_runs_leave_nothing(user: User, backend: Backend) {
+    // It may lie in the /tmp that goes.
+    let program = fs::read(env!("CARGO_BIN_EXE_storm")).expect("the storm");
     private_tmp();
     let scene = Scene::new(user, backend);
     scene.repository(&scene.workspace());
@@ -139,7 +142,8 @@ fn cancelled_runs_leave_nothing(user: User, backend: Backend) {
 
     // The checkout may lie where this user cannot go.
     let storm = scene.base().join("storm");
-    fs::copy(env!("CARGO_BIN_EXE_storm"), &storm).expect("a copy");
+    fs::write(&storm, program).expect("a copy");
+    fs::set_permissions(&storm, Permissions::from_mode(0o755)).expect("its mode");
     let marker = marker();
     let mut command: Command = scene.command(&storm);
     command.env("CONFINE_TEST_BIN", installation::directory());

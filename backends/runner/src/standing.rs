@@ -12,7 +12,8 @@ use confine_core::policy::env::Environment;
 use confine_core::policy::{Policy, Source};
 use confine_core::{ConfinedArgv, LaunchFault, LaunchStage};
 use confine_stage::Record;
-use tokio::time::timeout;
+use confine_stage::status::Step;
+use tokio::time::{sleep, timeout};
 
 use crate::confine::Shared;
 use crate::control::{self, Control, Received};
@@ -25,6 +26,10 @@ use crate::stream::Program;
 
 /// How long a first record may take: a launch with hundreds of mounts takes less.
 const FIRST: Duration = Duration::from_secs(1);
+
+/// How often the host is looked at again where a mask is gone and its socket is not, and how long between.
+const LOOKS: u32 = 5;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
 
 /// Confines the same command under another policy.
 pub(crate) type Confine<'a> = dyn Fn(&Policy) -> Result<ConfinedArgv, SpawnError> + Send + Sync + 'a;
@@ -76,13 +81,26 @@ impl Launch<'_> {
             // A launcher that takes longer hangs, and whoever asked for the run may want to end it.
             let Ok(first) = timeout(FIRST, standing.control.receive()).await else { return Ok(standing) };
             standing.first = first.ok().flatten();
-            if standing.is_up() || forget_vanished(&mut self.policy) == 0 {
+            if standing.is_up() || self.forget_vanished(&standing).await == 0 {
                 return Ok(standing);
             }
             self.confined = (self.confine)(&self.policy)?;
             guard = standing.fall().await?;
             descriptors = again;
         }
+    }
+
+    /// Drops the masks of host sockets that are gone, and answers how many. unlink(2) takes the mask away a moment before
+    /// the name, so that a view without the mask is looked at again.
+    async fn forget_vanished(&mut self, standing: &Standing) -> usize {
+        for _ in 0..LOOKS {
+            let vanished = forget_vanished(&mut self.policy);
+            if vanished > 0 || !standing.saw_another_view() {
+                return vanished;
+            }
+            sleep(BETWEEN_LOOKS).await;
+        }
+        forget_vanished(&mut self.policy)
     }
 
     async fn start(&self, descriptors: Descriptors, guard: Guard) -> Result<Standing, SpawnError> {
@@ -109,6 +127,12 @@ impl Standing {
         self.first.as_ref().is_some_and(|first| !matches!(first.record, Record::Failed { .. }))
     }
 
+    /// Whether the stage saw something else than what was planned.
+    fn saw_another_view(&self) -> bool {
+        let record = self.first.as_ref().map(|first| &first.record);
+        matches!(record, Some(Record::Failed { step: Step::Verify, .. }))
+    }
+
     /// Reaps a wrapper that failed, and answers what is still owed.
     async fn fall(mut self) -> Result<Guard, SpawnError> {
         self.control.lifeline().cut();
@@ -128,7 +152,6 @@ fn masks_sockets(policy: &Policy) -> bool {
     policy.fs.entries.values().any(|entry| entry.source == Source::Listening)
 }
 
-/// Drops the masks of host sockets that are gone, and answers how many.
 fn forget_vanished(policy: &mut Policy) -> usize {
     let before = policy.fs.entries.len();
     policy.fs.entries.retain(|path, entry| {
