@@ -1,6 +1,5 @@
 //! The few lines of an output that are worth a closer look, in one pass, whatever its size.
 
-use std::collections::VecDeque;
 use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, Input};
@@ -15,29 +14,55 @@ const BEHIND: usize = 512;
 /// So much of the output around a line may tell what the line leaves out.
 const AROUND: usize = 1024;
 
-/// The lines of `output` that hold one of `words`, in order. A carriage return ends a line too: progress is drawn with it.
+/// The end of an output is looked at from behind, so much at once: where every line tells something, most are not read.
+const BLOCK: usize = 64 * 1024;
+
+/// The first and last lines of `output` that hold one of `words`, in order. A carriage return ends a line too: progress is
+/// drawn with it.
 pub(super) fn telling(words: &AhoCorasick, output: &[u8]) -> Vec<Range<usize>> {
-    let mut head = Vec::new();
-    let mut tail = VecDeque::new();
-    let mut at = 0;
-    while let Some(found) = words.find(Input::new(output).range(at..)) {
-        let line = around(output, at, found.range());
-        at = line.end.max(found.end());
-        if head.len() < EACH {
-            head.push(line);
-            continue;
-        }
-        if tail.len() == EACH {
-            tail.pop_front();
-        }
-        tail.push_back(line);
+    ends(words, output, EACH, BLOCK)
+}
+
+fn ends(words: &AhoCorasick, output: &[u8], each: usize, block: usize) -> Vec<Range<usize>> {
+    let mut head: Vec<_> = forward(words, output, 0..output.len()).take(each).collect();
+    let read = head.last().map_or(0, |line| line.end);
+    let mut tail = Vec::new();
+    let mut end = if head.len() < each { read } else { output.len() };
+    while end > read && tail.len() < each {
+        let start = beginning(output, end.saturating_sub(block).max(read), end);
+        let mut lines: Vec<_> = forward(words, output, start..end).collect();
+        lines.append(&mut tail);
+        tail = lines;
+        end = start;
     }
-    head.into_iter().chain(tail).collect()
+    head.extend(tail.drain(tail.len().saturating_sub(each)..));
+    head
+}
+
+/// The lines of a part, each from where the one before ended.
+fn forward(words: &AhoCorasick, output: &[u8], part: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let mut at = part.start;
+    std::iter::from_fn(move || {
+        let found = words.find(Input::new(output).range(at..part.end))?;
+        let line = around(output, at, found.range());
+        at = line.end.max(found.end()).min(part.end);
+        Some(line)
+    })
+}
+
+/// The first beginning of a line in a part that ends with `end`; the part's own where there is none.
+fn beginning(output: &[u8], start: usize, end: usize) -> usize {
+    let inner = output.get(start..end.saturating_sub(1)).unwrap_or_default();
+    inner.iter().position(|byte| ends_line(*byte)).map_or(start, |position| start + position + 1)
+}
+
+fn ends_line(byte: u8) -> bool {
+    matches!(byte, b'\n' | b'\r')
 }
 
 /// The line around `found`, not before `from`, within the bounds.
 fn around(output: &[u8], from: usize, found: Range<usize>) -> Range<usize> {
-    let ends = |byte: &u8| matches!(byte, b'\n' | b'\r');
+    let ends = |byte: &u8| ends_line(*byte);
     let first = found.start.saturating_sub(BEFORE).max(from);
     let last = found.end.saturating_add(BEHIND).min(output.len());
     let before = output.get(first..found.start).unwrap_or_default();
@@ -107,6 +132,15 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn both_ends_are_those_of_all_lines(parts in proptest::collection::vec("(a?denied|EROFS|[a-z]{0,9})[\n\r]", 0..60)) {
+            let output = parts.concat();
+            let all: Vec<_> = forward(&words(), output.as_bytes(), 0..output.len()).collect();
+            let (head, rest) = all.split_at(all.len().min(3));
+            let expected = [head, &rest[rest.len().saturating_sub(3)..]].concat();
+            prop_assert_eq!(ends(&words(), output.as_bytes(), 3, 16), expected);
+        }
+
         #[test]
         fn lines_are_bounded_and_no_bytes_panic(parts in proptest::collection::vec("denied|\n|\r|[a-z]{0,900}", 0..12)) {
             let output = parts.concat();
