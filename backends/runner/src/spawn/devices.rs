@@ -10,27 +10,36 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 use nix::errno::Errno;
+use nix::fcntl::{OFlag, open};
 use nix::mount::{MsFlags, mount};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CloneFlags, setns, unshare};
-use nix::unistd::chdir;
+use nix::sys::stat::Mode;
+use nix::unistd::{chdir, chroot, fchdir};
 
 /// What bwrap puts into a `/dev` (`--dev`).
 const NODES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
-/// The calling thread's mount namespace: the host's, or one with read-only nodes.
+/// The calling thread's mount namespace.
 #[derive(Default)]
-pub(super) struct Devices {
-    /// While the thread is in a namespace of its own.
-    host: Option<Host>,
+pub(super) enum Devices {
+    /// The host's.
+    #[default]
+    Shared,
+    /// One of its own, with read-only nodes.
+    Apart(Host),
+    /// Neither for sure: the way back failed.
+    Lost,
 }
 
 /// The way back.
-struct Host {
+pub(super) struct Host {
     namespace: File,
+    /// setns(2) leads to the root of a namespace, which is another directory after chroot(2).
+    root: OwnedFd,
     /// `/proc/thread-self/mountinfo`, which tells poll(2) of each change (proc_pid_mounts(5)).
     mounts: File,
 }
@@ -40,19 +49,22 @@ impl Devices {
     /// host's. A root without CAP_SYS_ADMIN, or one whose root directory is no mount point, keeps what there is.
     ///
     /// # Errors
-    /// unshare(2)'s, setns(2)'s and mount(2)'s; `/proc` cannot be read.
+    /// unshare(2)'s, setns(2)'s and mount(2)'s; `/proc` cannot be read; an earlier way back failed.
     pub(super) fn enter(&mut self) -> io::Result<()> {
-        if self.host.as_ref().is_some_and(|host| !host.is_changed()) {
-            return Ok(());
+        match self {
+            Self::Apart(host) if !host.is_changed() => return Ok(()),
+            Self::Lost => {
+                return Err(io::Error::other("the spawning thread cannot get back into its mount namespace"));
+            }
+            Self::Apart(_) | Self::Shared => self.leave()?,
         }
-        self.leave()?;
         let host = Host::of_this_thread()?;
         match unshare(CloneFlags::CLONE_NEWNS) {
             Err(Errno::EPERM) => return Ok(()),
             parted => parted?,
         }
-        self.host = Some(host);
-        // Half a protection is none: the next call must not take it for a whole one.
+        *self = Self::Apart(host);
+        // Half a protection is none.
         protect().or_else(|errno| {
             self.leave()?;
             if errno == Errno::EINVAL { Ok(()) } else { Err(errno.into()) }
@@ -62,25 +74,38 @@ impl Devices {
     /// Back into the host's namespace; the other one ends.
     ///
     /// # Errors
-    /// setns(2)'s.
+    /// setns(2)'s and chroot(2)'s; nothing can be started any more then.
     pub(super) fn leave(&mut self) -> io::Result<()> {
-        if let Some(host) = &self.host {
-            setns(&host.namespace, CloneFlags::CLONE_NEWNS)?;
-        }
-        self.host = None;
+        *self = match std::mem::replace(self, Self::Lost) {
+            Self::Apart(host) => {
+                host.enter()?;
+                Self::Shared
+            }
+            other => other,
+        };
         Ok(())
     }
 
     /// What poll(2) calls exceptional (`POLLPRI`) once the host's mounts have changed.
     pub(super) fn watched(&self) -> Option<BorrowedFd<'_>> {
-        self.host.as_ref().map(|host| host.mounts.as_fd())
+        match self {
+            Self::Apart(host) => Some(host.mounts.as_fd()),
+            Self::Shared | Self::Lost => None,
+        }
     }
 }
 
 impl Host {
     fn of_this_thread() -> io::Result<Self> {
-        let open = |name: &str| File::open(format!("/proc/thread-self/{name}"));
-        Ok(Self { namespace: open("ns/mnt")?, mounts: open("mountinfo")? })
+        let file = |name: &str| File::open(format!("/proc/thread-self/{name}"));
+        let root = open("/", OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC, Mode::empty())?;
+        Ok(Self { namespace: file("ns/mnt")?, root, mounts: file("mountinfo")? })
+    }
+
+    fn enter(&self) -> nix::Result<()> {
+        setns(&self.namespace, CloneFlags::CLONE_NEWNS)?;
+        fchdir(&self.root)?;
+        chroot(".")
     }
 
     fn is_changed(&self) -> bool {
@@ -107,4 +132,65 @@ fn read_only(node: &str) -> nix::Result<()> {
     mount(Some(node), node, nothing, MsFlags::MS_BIND, nothing)?;
     let flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY;
     mount(nothing, node, nothing, flags | MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC, nothing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::MetadataExt as _;
+    use std::path::Path;
+
+    const NOTHING: Option<&str> = None;
+
+    /// In a thread with a mount namespace, and a root directory that is a mount point or is not.
+    fn in_a_chroot(is_mount: bool) {
+        if !nix::unistd::Uid::effective().is_root() {
+            eprintln!("SKIP in_a_chroot: needs root");
+            return;
+        }
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path();
+        fs::create_dir(root.join("proc")).unwrap();
+        let identity = |path: &Path| fs::metadata(path).map(|found| (found.dev(), found.ino())).unwrap();
+        let expected = identity(root);
+        let beside = move || {
+            unshare(CloneFlags::CLONE_NEWNS).unwrap();
+            mount(NOTHING, "/", NOTHING, MsFlags::MS_REC | MsFlags::MS_PRIVATE, NOTHING).unwrap();
+            if is_mount {
+                mount(Some(root), root, NOTHING, MsFlags::MS_BIND, NOTHING).unwrap();
+            }
+            mount(Some("/proc"), &root.join("proc"), NOTHING, MsFlags::MS_BIND | MsFlags::MS_REC, NOTHING)
+                .unwrap();
+            chroot(root).unwrap();
+            chdir("/").unwrap();
+            let mut devices = Devices::default();
+            for _ in 0..3 {
+                devices.enter().unwrap();
+                assert_eq!(identity(Path::new("/")), expected, "another root, apart");
+                assert_eq!(identity(Path::new(".")), expected);
+                assert_eq!(matches!(devices, Devices::Apart(_)), is_mount);
+                devices.leave().unwrap();
+                assert_eq!(identity(Path::new("/")), expected, "another root, back");
+                assert_eq!(identity(Path::new(".")), expected);
+            }
+        };
+        std::thread::scope(|scope| scope.spawn(beside).join().unwrap());
+    }
+
+    #[test]
+    fn a_root_directory_that_is_a_mount_point_stays_the_root() {
+        in_a_chroot(true);
+    }
+
+    #[test]
+    fn a_root_directory_that_is_none_stays_the_root_too() {
+        in_a_chroot(false);
+    }
+
+    #[test]
+    fn who_is_lost_starts_nothing() {
+        assert!(Devices::Lost.enter().is_err());
+        assert!(Devices::Lost.watched().is_none());
+    }
 }

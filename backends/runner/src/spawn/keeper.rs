@@ -71,7 +71,7 @@ fn wait(bell: &mut io::PipeReader, mut devices: Option<&mut Devices>) -> bool {
         let rang = sources.first().and_then(PollFd::any).unwrap_or(false);
         let moved = sources.get(1).and_then(PollFd::any).unwrap_or(false);
         if moved && let Some(devices) = &mut devices {
-            // Who cannot leave says so at the next job.
+            // Who cannot leave says so at the next job, and at all others.
             let _ = devices.leave();
         }
         if rang {
