@@ -58,6 +58,8 @@ const SLOTS: &[(&str, Slot, &str)] = &[
     ("any", Slot::Any, ".*?"),
 ];
 
+/// Quotes of the C locale; where characters are UTF-8 many programs print curved ones instead.
+const QUOTES: [char; 2] = ['\'', '`'];
 /// The end of a line.
 const END: &str = r"\.?[ \t\r]*$";
 /// A template holds at most so many bytes.
@@ -141,9 +143,10 @@ impl Template {
     /// The longest run of literal words; `None` where it is too short to look for.
     pub(super) fn literal(&self) -> Option<&str> {
         let literals = self.parts.iter().filter_map(|part| match part {
-            Part::Literal(text) => Some(text.as_str()),
+            Part::Literal(text) => Some(text.split(QUOTES)),
             Part::Slot(_) => None,
         });
+        let literals = literals.flatten();
         literals.max_by_key(|text| text.len()).filter(|text| text.trim().len() >= TELLING)
     }
 
@@ -152,7 +155,7 @@ impl Template {
         let mut expression = String::from(if self.first { "^" } else { "" });
         for part in &self.parts {
             match part {
-                Part::Literal(text) => expression.push_str(&regex::escape(text)),
+                Part::Literal(text) => expression.push_str(&literally(text)),
                 Part::Slot(Slot::Errno) => expression.push_str(&texts()),
                 Part::Slot(Slot::Name) => expression.push_str(&errno_names()),
                 Part::Slot(slot) => expression.push_str(expression_of(*slot)),
@@ -163,6 +166,12 @@ impl Template {
         }
         RegexBuilder::new(&expression).unicode(false).multi_line(true).build().ok()
     }
+}
+
+/// With any quote for one that a program takes from its locale.
+fn literally(text: &str) -> String {
+    let escaped = text.split(QUOTES).map(regex::escape);
+    escaped.collect::<Vec<_>>().join(r"(?:['`]|\xe2\x80[\x98\x99])")
 }
 
 fn expression_of(slot: Slot) -> &'static str {
@@ -226,6 +235,19 @@ mod tests {
         let found = regex.captures(b"touch: cannot touch '/a: b': Permission denied").unwrap();
         assert_eq!(&found["path"], b"'/a: b'");
         assert_eq!(&found["errno"], b"Permission denied");
+    }
+
+    #[test]
+    fn a_quote_is_any_quote() {
+        let template = Template::parse("cannot open file `{path}' for reading: {errno}").unwrap();
+        assert_eq!(template.literal(), Some("cannot open file "));
+        let regex = template.regex().unwrap();
+        for line in ["`/a' for", "'/a' for", "\u{2018}/a\u{2019} for"] {
+            let line = format!("gawk: cannot open file {line} reading: Permission denied");
+            let found = regex.captures(line.as_bytes()).unwrap();
+            assert_eq!(&found["path"], b"/a", "{line}");
+        }
+        assert!(!regex.is_match(b"gawk: cannot open file /a for reading: Permission denied"));
     }
 
     #[test]
