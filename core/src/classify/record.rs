@@ -9,7 +9,7 @@ const SIGINT: i32 = 2;
 const SIGQUIT: i32 = 3;
 const SIGKILL: i32 = 9;
 const SIGTERM: i32 = 15;
-/// What a call of a foreign architecture gets from the filter.
+/// What a call of a foreign architecture gets from the filter, and what any process may send itself: kill(2).
 const SIGSYS: i32 = 31;
 
 /// What was refused or ended, by a record.
@@ -28,9 +28,10 @@ pub(super) fn denial(
     let (effect, otherwise) = effect(outcome)?;
     let layer = governing(effect).unwrap_or(otherwise);
     let is_ours = layers.contains(&layer) || layer == Layer::Runner;
+    let is_limit = !matches!(outcome, Outcome::Signaled { .. });
     let certainty = match (witness, is_ours) {
-        (Witness::Record, true) => Certainty::Proven,
-        (Witness::ExitStatus, true) => Certainty::Likely,
+        (Witness::Record, true) if is_limit => Certainty::Proven,
+        (_, true) => Certainty::Likely,
         (_, false) => Certainty::Possible,
     };
     let evidence = Evidence { source: Source::Record, line: None, errno: None };

@@ -375,7 +375,7 @@ fn what_is_out_of_view_is_never_asked_about() {
 }
 
 #[test]
-fn records_prove_and_the_rest_does_not() {
+fn records_of_limits_prove_and_the_rest_does_not() {
     let signal = |signal| Outcome::Signaled { signal, core: false };
     let judged = |outcome: &Outcome, witness| {
         let question = Question { outcome: outcome.clone(), witness, ..Question::of("bwrap") };
@@ -386,11 +386,11 @@ fn records_prove_and_the_rest_does_not() {
     let denial = &killed.denials[0];
     assert_eq!(
         (denial.effect, denial.layer, denial.certainty, denial.evidence.source),
-        (Effect::ProcKernel, Some(Layer::Seccomp), Certainty::Proven, Seen::Record)
+        (Effect::ProcKernel, Some(Layer::Seccomp), Certainty::Likely, Seen::Record),
+        "`kill -SYS $$` gives the same record"
     );
-    assert!(
-        judged(&signal(31), Witness::ExitStatus).denials.iter().all(|one| one.certainty < Certainty::Proven)
-    );
+    let told = judged(&signal(31), Witness::ExitStatus);
+    assert_eq!((told.verdict, told.denials[0].certainty), (Verdict::Denied, Certainty::Likely));
     let limits = [
         (Outcome::TimedOut { after: Duration::from_secs(1) }, Effect::LimitTime, Verdict::TimedOut),
         (Outcome::Limit { which: LimitKind::Memory }, Effect::LimitMemory, Verdict::LimitExceeded),
