@@ -4,6 +4,7 @@
 //! ([`confine_runner::probe`]).
 
 mod found;
+mod host;
 mod progress;
 mod remedy;
 mod table;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use confine_core::policy::resolve::{Request, Written};
 use confine_core::policy::{Policy, Source};
-use confine_core::{AbsPath, BackendId, LaunchFault, LaunchStage, Text};
+use confine_core::{AbsPath, BackendId, LaunchFault, LaunchStage, Probe, Text};
 use confine_runner::places::Places;
 use confine_runner::policies::{Choice, Loaded, PoliciesError};
 use confine_runner::view::HostView;
@@ -90,12 +90,12 @@ pub(crate) fn detect(word: &str) -> Result<Confine, LaunchFault> {
     looked_at(if word == AUTO { builder } else { builder.only(BackendId::new(word)) })
 }
 
-/// Likewise with every third-party backend that is pinned, and without what the last probe found.
+/// Likewise with every third-party backend that is pinned, and without what the last probe found; by `facts`.
 ///
 /// # Errors
 /// As [`detect`].
-pub(crate) fn detect_afresh() -> Result<Confine, LaunchFault> {
-    looked_at(Confine::builder().third_party(backend::all()?).afresh())
+pub(crate) fn detect_afresh(facts: Probe) -> Result<Confine, LaunchFault> {
+    looked_at(Confine::builder().third_party(backend::all()?).probe(facts).afresh())
 }
 
 fn looked_at(builder: Builder) -> Result<Confine, LaunchFault> {

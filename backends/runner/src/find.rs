@@ -22,6 +22,8 @@ const STAGE: &str = "confine-stage";
 const BWRAP: &str = "bwrap";
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 const STICKY: u32 = 0o1000;
+/// What helps where a program lies with the files that the command works on.
+const ELSEWHERE: &str = "install it outside the workspace, or name another workspace or a narrower grant";
 
 /// Where to look.
 #[derive(Clone, Debug, Default)]
@@ -84,18 +86,32 @@ impl Find {
     }
 }
 
-/// Whether `program` stays what it is while a program runs under `policy`: it may not lie where the program can write.
+/// Whether `program` is what the user installed, and stays that while a program runs under `policy`: it may lie neither
+/// where the program can write nor in a workspace, whatever the access there.
 ///
 /// # Errors
 /// Where it does.
 pub fn safe_for(program: &AbsPath, policy: &Policy) -> Result<(), Unusable> {
-    if policy.fs.access_at(program) != Access::Write {
+    if policy.fs.access_at(program) == Access::Write {
+        return Err(Unusable::new(
+            format!("`{program}` lies in a write grant, so the command could replace it"),
+            ELSEWHERE,
+        ));
+    }
+    policy.fs.workspaces.iter().try_for_each(|workspace| apart_from(program, workspace))
+}
+
+/// Whether `program` lies outside of `workspace`, whose content may be anybody's: a `PATH` with a directory of the
+/// workspace in it is usual. Everything lies in `/`, which therefore says nothing.
+///
+/// # Errors
+/// Where it does not.
+pub fn apart_from(program: &AbsPath, workspace: &AbsPath) -> Result<(), Unusable> {
+    if *workspace == AbsPath::root() || !program.is_within(workspace) {
         return Ok(());
     }
-    Err(Unusable::new(
-        format!("`{program}` lies in a write grant, so the command could replace it"),
-        "install it outside the workspace, or name another workspace or a narrower grant",
-    ))
+    let text = format!("`{program}` lies in the workspace `{workspace}`, so whoever wrote that chose it");
+    Err(Unusable::new(text, ELSEWHERE))
 }
 
 fn first(candidates: impl Iterator<Item = PathBuf>) -> Option<Result<Tool, Unusable>> {

@@ -13,7 +13,7 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use super::progress::Progress;
-use super::{remedy, version, workspace};
+use super::{host, remedy, version, workspace};
 use crate::{backend, fault, request};
 
 /// What was found.
@@ -89,7 +89,7 @@ impl Found {
     /// # Errors
     /// Where the host cannot be looked at, or there is no room for throwaway surroundings.
     pub(super) fn here() -> Result<Self, LaunchFault> {
-        let confine = request::detect_afresh()?;
+        let confine = request::detect_afresh(host::facts())?;
         let answers = answers(&confine)?;
         remember(&confine, &answers);
         let policy = workspace::default_policy()?;

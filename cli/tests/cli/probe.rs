@@ -190,3 +190,53 @@ fn the_table_is_plain_where_nobody_looks_at_it_on_a_terminal() {
         assert!(shown.lines().any(|line| line.starts_with(effect.name())), "{effect}");
     }
 }
+
+/// A `bwrap` in the workspace of `scene` that leaves a trace when it is run, and is otherwise the real one.
+fn planted(scene: &Path) -> PathBuf {
+    let directory = scene.join("ws/node_modules/.bin");
+    std::fs::create_dir_all(&directory).unwrap();
+    let file = directory.join("bwrap");
+    let trace = scene.join("trace");
+    std::fs::write(
+        &file,
+        format!("#!/bin/sh\necho ran >> {}\nexec /usr/bin/bwrap \"$@\"\n", trace.display()),
+    )
+    .unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    directory
+}
+
+const PLANTED: &[&[&str]] = &[
+    &["run", "--", "true"],
+    &["run", "--policy", "read-only", "--", "true"],
+    &["run", "--policy", "read-only", "--backend", "bwrap", "--", "true"],
+    &["probe"],
+    &["--probe", "--json"],
+];
+
+#[test]
+fn a_bwrap_in_the_workspace_is_never_run_and_one_elsewhere_is() {
+    if !needs_a_sandbox("a_bwrap_in_the_workspace_is_never_run_and_one_elsewhere_is") {
+        return;
+    }
+    let scene = tempfile::Builder::new().prefix("confine-cli-").tempdir_in("/var/tmp").unwrap();
+    let (top, path) = (scene.path(), format!("{}:/usr/bin:/bin", planted(scene.path()).display()));
+    let (workspace, elsewhere) = (top.join("ws"), top.join("elsewhere"));
+    std::fs::create_dir(&elsewhere).unwrap();
+    for words in PLANTED {
+        let output = confine(&workspace).env("PATH", &path).args(*words).output().unwrap();
+        assert!(!top.join("trace").exists(), "{words:?}");
+        let told = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        assert!(
+            told.contains("lies in the workspace") || told.contains("lies in a write grant"),
+            "{words:?}: {told}"
+        );
+        if words[0] == "run" {
+            assert_eq!(output.status.code(), Some(125), "{words:?}");
+        }
+        // The control: where it lies in no workspace, it is the user's own.
+        confine(&elsewhere).env("PATH", &path).args(*words).output().unwrap();
+        assert!(top.join("trace").exists(), "{words:?}");
+        std::fs::remove_file(top.join("trace")).unwrap();
+    }
+}

@@ -146,3 +146,13 @@ fn the_digest_is_sha_256() {
     let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
     assert_eq!(sha256(&Tool { path }).unwrap(), expected);
 }
+
+#[test]
+fn a_workspace_holds_none_of_our_programs_and_the_root_says_nothing() {
+    let at = |path: &str| AbsPath::new(path).unwrap();
+    let inside = apart_from(&at("/ws/node_modules/.bin/bwrap"), &at("/ws")).unwrap_err();
+    assert!(inside.reason.to_string().contains("lies in the workspace `/ws`"), "{}", inside.reason);
+    for (program, workspace) in [("/wsx/bwrap", "/ws"), ("/usr/bin/bwrap", "/ws"), ("/usr/bin/bwrap", "/")] {
+        assert_eq!(apart_from(&at(program), &at(workspace)), Ok(()), "{program} {workspace}");
+    }
+}
