@@ -7,8 +7,9 @@
 //! of the machine at worst inert placeholders stay.
 
 use std::ffi::OsStr;
-use std::fs::{File, TryLockError};
+use std::fs::{File, Metadata, TryLockError};
 use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::time::{Duration, Instant, SystemTime};
 
 use confine_core::policy::fs::Placeholder;
@@ -16,7 +17,7 @@ use confine_core::{AbsPath, Text};
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, openat, renameat};
 use nix::sys::stat::{Mode, fstat};
-use nix::unistd::{UnlinkatFlags, unlinkat};
+use nix::unistd::{Uid, UnlinkatFlags, unlinkat};
 use serde::{Deserialize, Serialize};
 
 use crate::beneath::{Identity, stat};
@@ -202,8 +203,11 @@ impl Journal {
 
     /// Takes the entry away: all is paid. Its file is left for the next.
     pub(crate) fn strike(self) {
-        // If it stays, the next start pays again and finds nothing to do.
-        let _ = renameat(&self.runs.fd, self.name.as_str(), &self.runs.fd, SPARE);
+        let spared = renameat(&self.runs.fd, self.name.as_str(), &self.runs.fd, SPARE);
+        if spared.is_err() {
+            // If it stays, the next start pays again and finds nothing to do.
+            let _ = unlinkat(&self.runs.fd, self.name.as_str(), UnlinkatFlags::NoRemoveDir);
+        }
     }
 }
 
@@ -224,11 +228,20 @@ fn claim(runs: &Place, hidden: &str) -> io::Result<File> {
 
 /// Locked before it is renamed: by its age it is litter to whoever sweeps.
 fn spare(runs: &Place, hidden: &str) -> Option<File> {
-    let flags = OFlag::O_RDWR | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    let flags = OFlag::O_RDWR | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
     let file = File::from(openat(&runs.fd, SPARE, flags, Mode::empty()).ok()?);
+    if !is_ours_alone(&file) {
+        return None;
+    }
     file.try_lock().ok()?;
     renameat(&runs.fd, SPARE, &runs.fd, hidden).ok()?;
     is_named(runs, hidden, &file).then_some(file)
+}
+
+/// Whether it is a file of this user's that has no other name: what is written to it is written nowhere else.
+fn is_ours_alone(file: &File) -> bool {
+    let own = |metadata: &Metadata| metadata.uid() == Uid::effective().as_raw() && metadata.nlink() == 1;
+    file.metadata().is_ok_and(|metadata| metadata.is_file() && own(&metadata))
 }
 
 /// Answers how many bytes that took.
@@ -310,7 +323,7 @@ fn is_named(runs: &Place, name: &str, file: &File) -> bool {
 fn sweep(runs: &Place, name: &str, file: &File, life: Life) {
     let changed = file.metadata().and_then(|metadata| metadata.modified());
     let age = changed.ok().and_then(|changed| SystemTime::now().duration_since(changed).ok());
-    if life == Life::Dead && age.is_some_and(|age| age > LITTER) {
+    if life == Life::Dead && age.is_some_and(|age| age > LITTER) && is_named(runs, name, file) {
         // Litter that stays does no harm.
         let _ = unlinkat(&runs.fd, OsStr::new(name), UnlinkatFlags::NoRemoveDir);
     }

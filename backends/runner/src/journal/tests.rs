@@ -105,3 +105,30 @@ fn many_writers_at_once_never_share_a_file() {
         }
     });
 }
+
+#[test]
+fn what_is_called_spare_and_is_no_file_of_ours_alone_is_left_and_nothing_stays_owed() {
+    let top = tempfile::tempdir().unwrap();
+    let state = state(&top);
+    let runs = state.make_below(RUNS).unwrap().path.as_path().to_owned();
+    let (spare, kept) = (runs.join(SPARE), top.path().join("kept"));
+    std::fs::write(&kept, "kept").unwrap();
+    let fifo = |path: &std::path::Path| nix::unistd::mkfifo(path, Mode::S_IRUSR | Mode::S_IWUSR).unwrap();
+    let kinds: [(&str, &dyn Fn()); 3] = [
+        ("a FIFO", &|| fifo(&spare)),
+        ("a hard link", &|| std::fs::hard_link(&kept, &spare).unwrap()),
+        ("a directory", &|| std::fs::create_dir(&spare).unwrap()),
+    ];
+    for (kind, make) in kinds {
+        make();
+        let before = spare.symlink_metadata().unwrap().ino();
+        let journal = Journal::write(&state, &Entry::of("run")).unwrap();
+        assert_ne!(inode(&journal), before, "{kind}");
+        assert_eq!(spare.symlink_metadata().unwrap().ino(), before, "{kind}: it stays");
+        journal.strike();
+        assert!(all(&state).is_empty(), "{kind}: the entry is gone");
+        assert!(!runs.join("run.jsonl").exists(), "{kind}");
+        let _ = std::fs::remove_file(&spare).or_else(|_| std::fs::remove_dir(&spare));
+    }
+    assert_eq!(std::fs::read_to_string(&kept).unwrap(), "kept");
+}

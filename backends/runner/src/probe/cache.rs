@@ -172,10 +172,12 @@ const fn is_launch(fault: &LaunchFault) -> bool {
 }
 
 fn read(state: &Place) -> Option<Entry> {
-    let file = File::from(openat(&state.fd, FILE, OPEN | OFlag::O_RDONLY, Mode::empty()).ok()?);
+    // A FIFO of that name answers at once.
+    let flags = OPEN | OFlag::O_RDONLY | OFlag::O_NONBLOCK;
+    let file = File::from(openat(&state.fd, FILE, flags, Mode::empty()).ok()?);
     let metadata = file.metadata().ok()?;
     let own = metadata.uid() == Uid::effective().as_raw() && metadata.mode() & FOR_OTHERS == 0;
-    if !own || !metadata.is_file() {
+    if !own || !metadata.is_file() || metadata.nlink() != 1 {
         return None;
     }
     let mut bytes = Vec::with_capacity(USUAL);

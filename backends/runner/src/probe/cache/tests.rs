@@ -89,3 +89,21 @@ proptest::proptest! {
         read(&state);
     }
 }
+
+#[test]
+fn what_is_no_file_of_that_one_name_does_not_count_and_is_not_waited_for() {
+    let top = tempfile::tempdir().unwrap();
+    let probe = facts::probe(&Find::here());
+    let places = kept(top.path(), &entry(&probe));
+    let state = top.path().join(".local/state/confine");
+    let (file, other) = (state.join(FILE), state.join("other"));
+    assert_ne!(Recalled::here(&places, &probe), Recalled::default(), "the twin");
+    std::fs::hard_link(&file, &other).unwrap();
+    assert_eq!(Recalled::here(&places, &probe), Recalled::default(), "it has another name");
+    std::fs::remove_file(&file).unwrap();
+    nix::unistd::mkfifo(&file, Mode::S_IRUSR | Mode::S_IWUSR).unwrap();
+    assert_eq!(Recalled::here(&places, &probe), Recalled::default(), "a FIFO");
+    std::fs::remove_file(&file).unwrap();
+    std::fs::create_dir(&file).unwrap();
+    assert_eq!(Recalled::here(&places, &probe), Recalled::default(), "a directory");
+}
