@@ -7,6 +7,7 @@ use std::ffi::{CString, NulError};
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd, RawFd};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use confine_core::Text;
@@ -15,10 +16,10 @@ use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawn};
 use nix::sys::signal::{SigSet, Signal, killpg};
-use nix::sys::wait::{WaitStatus, waitpid};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, pipe2};
 
-use crate::sealed;
+use crate::{sealed, tree};
 
 /// The program, while it runs: the interpreter of a script opens it by this number.
 const PROGRAM: RawFd = 3;
@@ -28,6 +29,10 @@ const ENVIRONMENT: [&str; 2] =
 /// How much of its standard error is kept, in bytes.
 const SAID: usize = 4096;
 const CHUNK: usize = 16 * 1024;
+/// How long a killed program is waited for: one that the kernel holds is left to it.
+const REAPED: Duration = Duration::from_secs(2);
+/// How often it is looked at.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// What one answer may take.
 #[derive(Clone, Copy, Debug)]
@@ -191,12 +196,16 @@ impl Drop for Running {
     }
 }
 
-/// Until it is reaped the program's number stays its own, and so does that of its group.
+/// Until it is reaped the program's number stays its own, and so does that of its group. The program may have left that
+/// group, and its children theirs, so each is ended for itself.
 fn end(pid: Pid) -> WaitStatus {
+    tree::end(pid);
     // Nobody may be left.
     let _ = killpg(pid, Signal::SIGKILL);
+    let until = Instant::now() + REAPED;
     loop {
-        match waitpid(pid, None) {
+        match waitpid(pid, Some(WaitPidFlag::WNOHANG)) {
+            Ok(WaitStatus::StillAlive) if Instant::now() < until => thread::sleep(PAUSE),
             Ok(status) => return status,
             Err(Errno::EINTR) => {}
             // The harness reaps all its children: how it ended is not known, what it answered is.

@@ -52,6 +52,34 @@ fn one_that_hangs_is_ended_with_its_whole_group() {
     }
 }
 
+/// Moves itself, which a shell cannot.
+const LEAVES: &str = "#!/usr/bin/perl\nsetpgrp(0, getpgrp(getppid())) or die $!; \
+    open(my $f, q{>}, q{FILE}) or die $!; print $f $$; close $f; sleep 600;";
+
+#[test]
+fn one_that_left_its_group_is_ended_within_the_limit_as_well() {
+    if !Path::new("/usr/bin/perl").exists() {
+        eprintln!("SKIP one_that_left_its_group_is_ended_within_the_limit_as_well: perl is missing");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let pid = directory.path().join("pid");
+    let begun = Instant::now();
+    let script = LEAVES.replace("FILE", pid.to_str().unwrap());
+    assert!(matches!(asked(&script, b"", SHORT), Err(CallError::Late(_))));
+    assert!(begun.elapsed() < Duration::from_secs(3));
+    assert_gone(&std::fs::read_to_string(&pid).unwrap());
+}
+
+#[test]
+fn a_child_in_a_session_of_its_own_is_ended_with_one_that_hangs() {
+    let directory = tempfile::tempdir().unwrap();
+    let pid = directory.path().join("pid");
+    let script = format!("#!/bin/sh\nsetsid sh -c 'echo $$ > {}; exec sleep 600' & wait", pid.display());
+    assert!(matches!(asked(&script, b"", SHORT), Err(CallError::Late(_))));
+    assert_gone(std::fs::read_to_string(&pid).unwrap().trim());
+}
+
 #[test]
 fn one_that_leaves_a_child_behind_has_answered_and_the_child_is_ended() {
     let text = answer("#!/bin/sh\nsleep 600 & echo $!");
