@@ -157,9 +157,7 @@ impl<'a> Findings<'a> {
             }
             Object::Host(host) => self.host(sighting, Some(host)),
             Object::Nothing if is_network(sighting.effect) => self.host(sighting, None),
-            Object::Process(_) | Object::Call(_) => {
-                self.act(sighting, self.permissions.acts(sighting.attempt, &sighting.object))
-            }
+            Object::Process(_) | Object::Call(_) => self.act(sighting, self.acts(sighting)),
             Object::Nothing if is_file(sighting.effect) => Finding::Denied(self.vague(sighting)),
             // No target that could be held against the policy.
             Object::Nothing => self.act(sighting, Answer::Unknown),
@@ -246,7 +244,16 @@ impl<'a> Findings<'a> {
     }
 
     fn is_others(&self, path: &AbsPath) -> bool {
-        self.permissions.exists(path) == Some(true) && self.permissions.is_foreign(path)
+        self.is_shown(path) && self.permissions.exists(path) == Some(true) && self.is_foreign(path)
+    }
+
+    /// Of what is out of view nobody may ask.
+    fn is_foreign(&self, path: &AbsPath) -> bool {
+        self.is_shown(path) && self.permissions.is_foreign(path)
+    }
+
+    fn is_shown(&self, path: &AbsPath) -> bool {
+        self.incident.sandbox.is_some_and(|sandbox| sandbox.shows(path))
     }
 
     fn ruling(&self, sandbox: &Sandbox<'_>, sighting: &Sighting, path: &AbsPath, attempt: Attempt) -> Ruling {
@@ -257,7 +264,7 @@ impl<'a> Findings<'a> {
         let effect = sighting.effect;
         let links = effect == Effect::FsSymlink && sandbox.policy.fs.symlinks == Symlinks::Deny;
         // Of a file of one's own nothing else refuses that.
-        let setid = effect == Effect::FsSetid && !self.permissions.is_foreign(path);
+        let setid = effect == Effect::FsSetid && !self.is_foreign(path);
         if links || setid || matches!(attempt, Attempt::Device | Attempt::Mount) {
             return sandbox.act(effect, attempt);
         }
@@ -302,10 +309,12 @@ impl<'a> Findings<'a> {
 
     /// The policy has nothing against it.
     fn elsewhere(&self, sighting: &Sighting, path: &AbsPath, attempt: Attempt) -> Finding {
-        match self.permissions.allows(path, attempt) {
+        let shown = self.is_shown(path);
+        let answer = if shown { self.permissions.allows(path, attempt) } else { Answer::Unknown };
+        match answer {
             Answer::Missing => Finding::Not(Because::MissingFile),
             Answer::Refused(errno) => Finding::Not(self.refused(errno, path)),
-            Answer::Allowed if is_refusal(sighting.errno) && self.permissions.is_foreign(path) => {
+            Answer::Allowed if is_refusal(sighting.errno) && self.is_foreign(path) => {
                 Finding::Not(Because::ForeignOwner)
             }
             Answer::Allowed | Answer::Unknown => Finding::Not(Because::OwnWords),
@@ -313,7 +322,7 @@ impl<'a> Findings<'a> {
     }
 
     fn refused(&self, errno: &str, path: &AbsPath) -> Because {
-        let foreign = errno == "EPERM" && self.permissions.is_foreign(path);
+        let foreign = errno == "EPERM" && self.is_foreign(path);
         if foreign { Because::ForeignOwner } else { Because::PlainPermissions }
     }
 
@@ -338,6 +347,16 @@ impl<'a> Findings<'a> {
             evidence: evidence(sighting),
             grant: connect,
         })
+    }
+
+    /// Whether the act would have worked outside. A number that a program in a namespace prints is no process of the
+    /// host, or one that it only guessed.
+    fn acts(&self, sighting: &Sighting) -> Answer {
+        let own = |sandbox: Sandbox<'_>| sandbox.enforced_by(Effect::ProcSee).contains(&Layer::Namespace);
+        match &sighting.object {
+            Object::Process(_) if self.incident.sandbox.is_some_and(own) => Answer::Unknown,
+            object => self.permissions.acts(sighting.attempt, object),
+        }
     }
 
     fn act(&self, sighting: &Sighting, answer: Answer) -> Finding {

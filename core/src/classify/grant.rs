@@ -8,10 +8,30 @@ use crate::{AbsPath, Effect};
 
 /// What of a git directory stays protected where committing works.
 const SETTINGS: &[&str] = &["hooks", "config", "config.worktree", "commondir", "info/attributes"];
+/// Where the kernel itself is read and set: nothing there is offered but a device as such.
+const KERNEL: &[&str] = &["/proc", "/sys", "/dev"];
 
 /// The smallest grant that would let `attempt` at `path` pass what `block` says; `None` where none would, which is so
-/// for every hidden path.
+/// for every hidden path and for everything below `/proc`, `/sys` and `/dev` that is no device.
 pub fn smallest(
+    sandbox: &Sandbox<'_>,
+    block: &Block,
+    path: &AbsPath,
+    attempt: Attempt,
+    permissions: &dyn Permissions,
+) -> Option<Target> {
+    of_block(sandbox, block, path, attempt, permissions).filter(|grant| !is_of_kernel(grant))
+}
+
+fn is_of_kernel(grant: &Target) -> bool {
+    let (Target::Read(path) | Target::Write(path) | Target::Precreate(path) | Target::Socket(path)) = grant
+    else {
+        return false;
+    };
+    KERNEL.iter().any(|top| path.as_path().starts_with(top))
+}
+
+fn of_block(
     sandbox: &Sandbox<'_>,
     block: &Block,
     path: &AbsPath,
@@ -30,7 +50,7 @@ pub fn smallest(
         Effect::FsRead | Effect::FsHide => Some(Target::Read(path.clone())),
         Effect::FsCarveOutNew => Some(Target::Git("open".to_owned())),
         Effect::FsCarveOut if source == Some(&Source::Git) => Some(Target::Git(git(sandbox, block, path))),
-        _ => written(path, attempt, permissions),
+        _ => written(sandbox, path, attempt, permissions),
     }
 }
 
@@ -45,26 +65,31 @@ fn git(sandbox: &Sandbox<'_>, block: &Block, path: &AbsPath) -> String {
     word.to_owned()
 }
 
-fn written(path: &AbsPath, attempt: Attempt, permissions: &dyn Permissions) -> Option<Target> {
-    let is_there = permissions.exists(path);
+fn written(
+    sandbox: &Sandbox<'_>,
+    path: &AbsPath,
+    attempt: Attempt,
+    permissions: &dyn Permissions,
+) -> Option<Target> {
+    // A grant of one form or another would tell what is out of view.
+    let exists = |path: &AbsPath| if sandbox.shows(path) { permissions.exists(path) } else { None };
+    let is_there = exists(path);
     match attempt {
         // A name is made and removed in its directory.
-        Attempt::MakeDirectory | Attempt::Rename | Attempt::Link | Attempt::Remove => {
-            directory(path, permissions)
-        }
+        Attempt::MakeDirectory | Attempt::Rename | Attempt::Link | Attempt::Remove => directory(path, exists),
         Attempt::Create if is_there.is_none() => Some(Target::Precreate(path.clone())),
         _ if is_there == Some(false) => {
             let parent = path.parent()?;
-            let has_place = permissions.exists(&parent) != Some(false);
-            if has_place { Some(Target::Precreate(path.clone())) } else { directory(path, permissions) }
+            let has_place = exists(&parent) != Some(false);
+            if has_place { Some(Target::Precreate(path.clone())) } else { directory(path, exists) }
         }
         _ => Some(Target::Write(path.clone())),
     }
 }
 
 /// The nearest directory above that is there, unless that is everything.
-fn directory(path: &AbsPath, permissions: &dyn Permissions) -> Option<Target> {
+fn directory(path: &AbsPath, exists: impl Fn(&AbsPath) -> Option<bool>) -> Option<Target> {
     let mut above = path.ancestors().skip(1);
-    let place = above.find(|above| permissions.exists(above) != Some(false))?;
+    let place = above.find(|above| exists(above) != Some(false))?;
     (place != AbsPath::root()).then_some(Target::Write(place))
 }

@@ -89,17 +89,20 @@ impl Sandbox<'_> {
         self.ruling(gate, place.rule, attempt)
     }
 
-    /// Whether the program can see what the host has at `path`. Landlock does not govern looking.
+    /// Whether the program can see what the host has at `path`. Landlock does not govern looking; what is below a
+    /// scratch directory, in `/dev/shm` and of processes is the sandbox's own.
     pub fn shows(&self, path: &AbsPath) -> bool {
         if !self.layers.contains(&Layer::Mount) {
             return true;
         }
-        let mut components = path.as_path().strip_prefix("/proc").into_iter().flat_map(|rest| rest.iter());
-        let is_process =
-            components.next().is_some_and(|name| name.as_encoded_bytes().iter().all(u8::is_ascii_digit));
+        if view::is_own(path) {
+            return false;
+        }
         // Which devices there are is no secret.
         let is_device = path.as_path().starts_with("/dev");
-        !is_process && (is_device || !matches!(view::at(self, path).read, Gate::Closed(_)))
+        let place = view::at(self, path);
+        let is_scratch = place.rule.as_ref().is_some_and(|rule| rule.access == Access::Scratch);
+        is_device || !(is_scratch || matches!(place.read, Gate::Closed(_)))
     }
 
     /// What keeps a name in a write grant where it is: something of its own is mounted there or below.

@@ -74,7 +74,7 @@ fn around(name: &str) -> Around {
             &[
                 (&[FsRead, FsWrite, FsTruncate, FsRename, FsDevice, ProcSysctl], MOUNT),
                 (&[FsHide, FsMetadata, FsCarveOut, NetUnixPath], &[Layer::Mount]),
-                (&[NetTcp, NetUdp, ProcSignal], &[Layer::Namespace]),
+                (&[NetTcp, NetUdp, ProcSee, ProcSignal], &[Layer::Namespace]),
                 (&[ProcNamespace], &[Layer::Namespace, Layer::Seccomp]),
                 (&[ProcKernel, FsSetid], &[Layer::Seccomp]),
             ],
@@ -133,6 +133,24 @@ impl Permissions for Host {
     }
 }
 
+/// A host that nobody may ask.
+struct Untold;
+
+impl Permissions for Untold {
+    fn allows(&self, path: &AbsPath, attempt: Attempt) -> Answer {
+        panic!("asked for {attempt:?} at {path}")
+    }
+    fn exists(&self, path: &AbsPath) -> Option<bool> {
+        panic!("asked whether {path} exists")
+    }
+    fn is_foreign(&self, path: &AbsPath) -> bool {
+        panic!("asked whose {path} is")
+    }
+    fn acts(&self, attempt: Attempt, object: &Object) -> Answer {
+        panic!("asked for {attempt:?} of {object:?}")
+    }
+}
+
 struct Question<'a> {
     policy: Policy,
     around: Around,
@@ -154,6 +172,9 @@ impl Question<'_> {
         }
     }
     fn ask(&self, stderr: &[u8]) -> Judgement {
+        self.ask_of(&self.host, stderr)
+    }
+    fn ask_of(&self, permissions: &dyn Permissions, stderr: &[u8]) -> Judgement {
         let Around { layers, governs, dialect } = &self.around;
         let command: Vec<Text> = self.command.split(' ').map(Text::from).collect();
         let incident = Incident {
@@ -166,7 +187,7 @@ impl Question<'_> {
             stdout: b"",
             stderr,
         };
-        classify(&incident, &self.host)
+        classify(&incident, permissions)
     }
 }
 
@@ -372,6 +393,84 @@ fn what_is_out_of_view_is_never_asked_about() {
     question.policy.fs.entries.get_mut(&AbsPath::root()).unwrap().access = Access::Hide;
     let judgement = question.ask(b"cat: /srv/x: Permission denied");
     assert_eq!((judgement.verdict, judgement.denials[0].effect), (Verdict::Denied, Effect::FsRead));
+}
+
+#[test]
+fn the_host_is_not_asked_about_what_the_sandbox_has_of_its_own() {
+    let lines = [
+        "touch: cannot touch '/tmp/x': Permission denied",
+        "cat: /tmp/x: No such file or directory",
+        "cat: /tmp/x: Permission denied",
+        "cat: /dev/shm/x: No such file or directory",
+        "chmod: changing permissions of '/tmp/x': Operation not permitted",
+        "bash: line 1: kill: (77) - No such process",
+        "bash: line 1: kill: (77) - Operation not permitted",
+    ];
+    for line in lines {
+        let judgement = Question::of("bwrap").ask_of(&Untold, line.as_bytes());
+        assert_eq!(judgement.verdict, Verdict::Failed, "{line}: {judgement:?}");
+        assert_ne!(judgement.not_the_sandbox, Some(Because::MissingFile), "{line}");
+    }
+    // Without a namespace the program sees every process itself.
+    let judgement = Question::of("landlock").ask(b"bash: line 1: kill: (77) - Operation not permitted");
+    assert_eq!(judgement.verdict, Verdict::Denied, "{judgement:?}");
+}
+
+#[test]
+fn a_grant_tells_nothing_of_what_is_out_of_view() {
+    let mut question = Question::of("bwrap");
+    question.policy.fs.entries.get_mut(&AbsPath::root()).unwrap().access = Access::Hide;
+    let rows = [
+        ("touch: cannot touch '/srv/a/x': Read-only file system", "/srv/a/x"),
+        ("mkdir: cannot create directory '/srv/a/x': Read-only file system", "/srv/a"),
+        ("rm: cannot remove '/srv/a/x': Read-only file system", "/srv/a"),
+    ];
+    for (line, place) in rows {
+        let denial = question.ask_of(&Untold, line.as_bytes()).denials.remove(0);
+        let (Some(Target::Write(grant) | Target::Precreate(grant)), Certainty::Possible) =
+            (&denial.grant, denial.certainty)
+        else {
+            panic!("{line}: {denial:?}")
+        };
+        assert_eq!(grant, &abs(place), "{line}");
+    }
+}
+
+#[test]
+fn nothing_of_the_kernel_s_is_offered_but_a_device() {
+    use Attempt::*;
+    let places = ["/proc/sys/kernel/core_pattern", "/sys/x", "/sys", "/dev/kvm", "/dev/x/y", "/dev/mqueue/x"];
+    let attempts =
+        [Read, Execute, Open, Write, Create, MakeDirectory, Rename, Link, Remove, Metadata, Connect];
+    for (backend, root) in [("bwrap", Access::Read), ("bwrap", Access::Hide), ("landlock", Access::Hide)] {
+        let mut question = Question::of(backend);
+        question.policy.fs.entries.get_mut(&AbsPath::root()).unwrap().access = root;
+        let Around { layers, governs, .. } = &question.around;
+        let sandbox = Sandbox { policy: &question.policy, layers, governs };
+        for (place, attempt) in places.iter().flat_map(|place| attempts.map(|attempt| (*place, attempt))) {
+            let Ruling::Blocked(block) = sandbox.at(&abs(place), attempt) else { continue };
+            let grant = smallest(&sandbox, &block, &abs(place), attempt, &question.host);
+            assert!(
+                matches!(grant, None | Some(Target::Device(_))),
+                "{backend} {place} {attempt:?}: {grant:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_write_in_proc_is_a_setting_of_the_kernel_under_every_backend() {
+    let path = abs("/proc/sys/kernel/core_pattern");
+    for backend in ["bwrap", "landlock"] {
+        let question = Question::of(backend);
+        let Around { layers, governs, .. } = &question.around;
+        let sandbox = Sandbox { policy: &question.policy, layers, governs };
+        let ruling = sandbox.at(&path, Attempt::Create);
+        let block = ruling.block().unwrap_or_else(|| panic!("{backend}: {ruling:?}"));
+        assert_eq!(block.effect, Effect::ProcSysctl, "{backend}");
+        assert!(block.layers.contains(&Layer::Landlock), "{backend}");
+        assert_eq!(smallest(&sandbox, block, &path, Attempt::Create, &question.host), None, "{backend}");
+    }
 }
 
 #[test]

@@ -34,6 +34,16 @@ const NODES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty", "pt
 /// What more a `/dev` of its own has.
 const OWN_NODES: &[&str] = &["console", "fd", "stdin", "stdout", "stderr", "core", "pts"];
 
+/// Whether a mount view has something of its own at `path` whatever the policy says: its processes, its terminals, its
+/// shared memory.
+pub(super) fn is_own(path: &AbsPath) -> bool {
+    let first =
+        |top| below(path, top).and_then(|rest| rest.split('/').next()).filter(|name| !name.is_empty());
+    let is_process =
+        |name: &str| name.bytes().all(|byte| byte.is_ascii_digit()) || matches!(name, "self" | "thread-self");
+    first("/proc").is_some_and(is_process) || first("/dev").is_some_and(|name| matches!(name, "shm" | "pts"))
+}
+
 /// What may be done at `path`.
 pub(super) fn at(sandbox: &Sandbox<'_>, path: &AbsPath) -> Place {
     let fs = &sandbox.policy.fs;
@@ -117,9 +127,11 @@ fn added(sandbox: &Sandbox<'_>, path: &AbsPath) -> Place {
         (None, _) => Gate::Closed(effect),
     };
     let (lost_reading, lost_writing) = lost;
+    let in_proc = below(path, "/proc").is_some();
+    let writing = if in_proc { Effect::ProcSysctl } else { Effect::FsWrite };
     Place {
         read: gate(&reads, own.0, lost_reading, Effect::FsRead),
-        write: gate(&writes, own.1, lost_writing, Effect::FsWrite),
+        write: gate(&writes, own.1, lost_writing, writing),
         rule: nearest.map(|(at, entry)| Rule::new(&at, entry)),
     }
 }
