@@ -1,7 +1,7 @@
 //! One question to a program: its standard input is a file in memory, its answer is what it writes until it ends.
 //!
-//! It gets nothing of the caller's: three descriptors and itself, an environment of its own, a process group that is
-//! ended with it, whatever happens.
+//! It gets nothing of the caller's: three descriptors and itself, an environment of its own, `/` to start in, a process
+//! group that is ended with it, whatever happens.
 
 use std::ffi::{CString, NulError};
 use std::fs::{self, File};
@@ -14,10 +14,11 @@ use confine_core::Text;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sched::{CloneFlags, unshare};
 use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawn};
 use nix::sys::signal::{SigSet, Signal, killpg};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use nix::unistd::{Pid, pipe2};
+use nix::unistd::{Pid, chdir, pipe2};
 
 use crate::{sealed, tree};
 
@@ -145,22 +146,7 @@ struct Running {
 
 impl Running {
     fn start(name: &str, verb: &str, descriptors: [(RawFd, OwnedFd); 4]) -> Result<Self, CallError> {
-        let mut actions = PosixSpawnFileActions::init()?;
-        let lifted: Vec<(RawFd, OwnedFd)> = descriptors
-            .into_iter()
-            // Never below 3, so that no standard descriptor is overwritten before it is used.
-            .map(|(target, source)| Ok((target, source.try_clone()?)))
-            .collect::<io::Result<_>>()?;
-        for (target, source) in &lifted {
-            actions.add_dup2(source.as_raw_fd(), *target)?;
-        }
-        for inherited in inherited()? {
-            actions.add_close(inherited)?;
-        }
-        let words = [c_string(name)?, c_string(verb)?];
-        let environment = ENVIRONMENT.map(c_string).into_iter().collect::<io::Result<Vec<_>>>()?;
-        let program = c_string(&format!("/proc/self/fd/{PROGRAM}"))?;
-        let pid = posix_spawn(program.as_c_str(), &actions, &attributes()?, &words, &environment)?;
+        let pid = in_root(|| spawned(name, verb, descriptors))?;
         match pidfd(pid) {
             Ok(pidfd) => Ok(Self { pid, pidfd, ended: None }),
             Err(error) => {
@@ -212,6 +198,39 @@ fn end(pid: Pid) -> WaitStatus {
             Err(_) => return WaitStatus::Exited(pid, 0),
         }
     }
+}
+
+/// Does it in `/`: what is in the caller's directory is not the program's to find. By a thread of its own, since the
+/// directory is the whole process's otherwise.
+fn in_root(start: impl FnOnce() -> io::Result<Pid> + Send) -> io::Result<Pid> {
+    let there = || {
+        unshare(CloneFlags::CLONE_FS)?;
+        chdir("/")?;
+        start()
+    };
+    thread::scope(|scope| {
+        let thread = thread::Builder::new().spawn_scoped(scope, there)?;
+        thread.join().map_err(|_| io::Error::other("the thread that starts it ended"))?
+    })
+}
+
+fn spawned(name: &str, verb: &str, descriptors: [(RawFd, OwnedFd); 4]) -> io::Result<Pid> {
+    let mut actions = PosixSpawnFileActions::init()?;
+    let lifted: Vec<(RawFd, OwnedFd)> = descriptors
+        .into_iter()
+        // Never below 3, so that no standard descriptor is overwritten before it is used.
+        .map(|(target, source)| Ok((target, source.try_clone()?)))
+        .collect::<io::Result<_>>()?;
+    for (target, source) in &lifted {
+        actions.add_dup2(source.as_raw_fd(), *target)?;
+    }
+    for inherited in inherited()? {
+        actions.add_close(inherited)?;
+    }
+    let words = [c_string(name)?, c_string(verb)?];
+    let environment = ENVIRONMENT.map(c_string).into_iter().collect::<io::Result<Vec<_>>>()?;
+    let program = c_string(&format!("/proc/self/fd/{PROGRAM}"))?;
+    Ok(posix_spawn(program.as_c_str(), &actions, &attributes()?, &words, &environment)?)
 }
 
 fn attributes() -> Result<PosixSpawnAttr, Errno> {

@@ -48,6 +48,12 @@ pub enum ForeignError {
         /// The longest, in bytes.
         bound: u64,
     },
+    /// A script whose interpreter depends on where it starts.
+    #[error("`{path}` is a script whose `#!` line names no absolute path")]
+    Interpreter {
+        /// Which.
+        path: AbsPath,
+    },
     /// Another content.
     #[error("`{path}` changed since it was pinned: its sha256 is {found}, and confine.lock says {pinned}")]
     Changed {

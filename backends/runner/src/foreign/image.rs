@@ -15,6 +15,8 @@ use crate::{digest, find, sealed};
 
 /// The longest program, in bytes.
 const LONGEST: u64 = 64 * 1024 * 1024;
+/// How much of a script's first line the kernel looks at, in bytes.
+const LINE: usize = 256;
 
 /// A sealed copy.
 #[derive(Debug)]
@@ -45,10 +47,22 @@ impl Image {
         if copy.metadata().map_err(unreadable)?.len() > LONGEST {
             return Err(ForeignError::TooLarge { path: path.clone(), bound: LONGEST });
         }
+        if is_interpreted_by_chance(&copy).map_err(unreadable)? {
+            return Err(ForeignError::Interpreter { path: path.clone() });
+        }
         let sha256 = digest::of_file(Whole { file: &copy, offset: 0 }).map_err(unreadable)?;
         let sha256 = Digest::new(sha256).map_err(|error| unreadable(io::Error::other(error)))?;
         Ok(Self { program: copy.into(), sha256 })
     }
+}
+
+/// Whether it is a script whose interpreter is found from the directory that it starts in (execve(2)).
+fn is_interpreted_by_chance(copy: &File) -> io::Result<bool> {
+    let mut line = [0; LINE];
+    let count = copy.read_at(&mut line, 0)?;
+    let script = line.get(..count).and_then(|line| line.strip_prefix(b"#!"));
+    let interpreter = script.map(|line| line.iter().find(|byte| !matches!(byte, b' ' | b'\t')));
+    Ok(interpreter.is_some_and(|first| first != Some(&b'/')))
 }
 
 fn opened(path: &AbsPath) -> io::Result<File> {

@@ -224,3 +224,22 @@ fn a_pin_comes_from_a_file_or_from_the_path() {
     }
     assert_eq!(bench.ran(), "", "pinning runs nothing");
 }
+
+#[test]
+fn a_script_is_pinned_only_where_its_interpreter_does_not_depend_on_where_it_starts() {
+    let bench = Bench::new();
+    for (line, fine) in [
+        ("#!/bin/sh", true),
+        ("#! \t/bin/sh -e", true),
+        ("#!bin/sh", false),
+        ("#! ./sh", false),
+        ("#!", false),
+        ("#!\n/bin/sh", false),
+    ] {
+        fs::write(bench.program(), format!("{line}\n")).unwrap();
+        fs::set_permissions(bench.program(), fs::Permissions::from_mode(0o755)).unwrap();
+        let found = locate(bench.program().as_os_str(), &Find::default());
+        let refused = matches!(found, Err(ForeignError::Interpreter { .. }));
+        assert_eq!((found.is_ok(), refused), (fine, !fine), "{line:?}");
+    }
+}

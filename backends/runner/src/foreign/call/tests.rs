@@ -33,6 +33,14 @@ fn a_script_gets_its_verb_and_its_request_and_nothing_that_was_left_open() {
 }
 
 #[test]
+fn it_starts_in_the_root_and_the_caller_stays_where_it_is() {
+    let here = std::env::current_dir().unwrap();
+    assert_ne!(here, Path::new("/"), "the control");
+    assert_eq!(answer("#!/bin/sh\n/bin/pwd"), "/\n");
+    assert_eq!(std::env::current_dir().unwrap(), here);
+}
+
+#[test]
 fn a_program_that_is_no_script_runs_from_memory_too() {
     let program = sealed::program(Path::new("/bin/echo")).unwrap();
     let bytes = call(&program, "confine-backend-test", "verb", b"", AMPLE).unwrap();
