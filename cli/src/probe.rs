@@ -4,6 +4,7 @@
 //! ([`confine_runner::probe`]).
 
 mod found;
+mod held;
 mod host;
 mod progress;
 mod remedy;
@@ -33,7 +34,7 @@ pub(crate) fn attempted(words: &[OsString]) -> Option<u8> {
 
 /// Prints what works here. 125 where nothing does, or where no usable backend enforces all that is required.
 pub(crate) fn probe(question: &Probe) -> Answer {
-    let found = Found::here()?;
+    let found = held::back(Found::here)?;
     if question.json {
         answer::json(&found)?;
     } else {

@@ -67,7 +67,8 @@ pub fn remember(confine: &Confine, answers: &BTreeMap<BackendId, Answer>) {
     let word = |(id, answer): (&BackendId, &Answer)| {
         let backend = shared.registry.by_id(id)?;
         let contradicted = contradicted(backend, &shared.probe, answer);
-        Some((id.as_str().to_owned(), Word { launch: answer.launch.clone(), contradicted }))
+        let launch = answer.launch.clone().or_else(lasting);
+        Some((id.as_str().to_owned(), Word { launch, contradicted }))
     };
     let entry = Entry {
         version: VERSION,
@@ -79,6 +80,11 @@ pub fn remember(confine: &Confine, answers: &BTreeMap<BackendId, Answer>) {
     {
         tracing::debug!(%error, "what the probe found is not kept");
     }
+}
+
+/// What has no remedy (no room, no time) may be otherwise at the next launch, which says it itself.
+fn lasting(unusable: Unusable) -> Result<(), Unusable> {
+    if unusable.remedy.is_some() { Err(unusable) } else { Ok(()) }
 }
 
 fn contradicted(backend: &dyn Backend, probe: &Probe, answer: &Answer) -> BTreeMap<Effect, Reason> {

@@ -9,15 +9,21 @@ use serde::{Deserialize, Serialize};
 
 /// Settings that decide about namespaces and filters.
 const SETTINGS: &[&str] = &[
+    "/proc/sys/user/max_cgroup_namespaces",
+    "/proc/sys/user/max_ipc_namespaces",
+    "/proc/sys/user/max_mnt_namespaces",
+    "/proc/sys/user/max_net_namespaces",
+    "/proc/sys/user/max_pid_namespaces",
     "/proc/sys/user/max_user_namespaces",
+    "/proc/sys/user/max_uts_namespaces",
     "/proc/sys/kernel/unprivileged_userns_clone",
     "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
     "/proc/sys/vm/memfd_noexec",
 ];
 /// The caller's own namespaces.
 const NAMESPACES: &[&str] = &["/proc/self/ns/user", "/proc/self/ns/mnt"];
-/// Lines of proc_pid_status(5): its filter, its bounding set.
-const STATUS: &[&str] = &["Seccomp:", "Seccomp_filters:", "CapBnd:", "NoNewPrivs:"];
+/// Lines of proc_pid_status(5): its filter, its capabilities.
+const STATUS: &[&str] = &["Seccomp:", "Seccomp_filters:", "CapBnd:", "CapEff:", "NoNewPrivs:"];
 
 /// See the module.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
