@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use confine_core::denial::{Certainty, Denial, Target};
-use confine_core::{Effect, Report, Text};
+use confine_core::{AbsPath, Effect, Report};
 
 use crate::policy::word;
 use crate::shell;
@@ -39,16 +39,16 @@ pub(crate) fn denied(denial: &Denial) -> String {
     format!("{} denied{layer}", act(denial.effect, denial.target.as_ref()))
 }
 
-/// What was tried.
+/// What was tried, named as the grant names it: a program chooses names, and must not write the rest of the line.
 fn act(effect: Effect, target: Option<&Target>) -> String {
     match target {
-        Some(Target::Read(path)) => format!("read of {path}"),
-        Some(Target::Write(path) | Target::Precreate(path)) => format!("write to {path}"),
-        Some(Target::Connect(host)) => format!("connection to {}", Text::from(host.as_str())),
-        Some(Target::Socket(path)) => format!("connection to {path}"),
-        Some(Target::Device(path)) => format!("use of {path}"),
+        Some(Target::Read(path)) => format!("read of {}", name(path)),
+        Some(Target::Write(path) | Target::Precreate(path)) => format!("write to {}", name(path)),
+        Some(Target::Connect(host)) => format!("connection to {}", word_of(host)),
+        Some(Target::Socket(path)) => format!("connection to {}", name(path)),
+        Some(Target::Device(path)) => format!("use of {}", name(path)),
         Some(Target::Process(pid)) => format!("access to process {pid}"),
-        Some(Target::Syscall(name)) => format!("system call {}", Text::from(name.as_str())),
+        Some(Target::Syscall(call)) => format!("system call {}", word_of(call)),
         Some(Target::Git(_)) | None => format!("{effect} ({})", effect.definition()),
     }
 }
@@ -62,19 +62,25 @@ fn help(grant: Option<&Target>) -> String {
 
 /// A grant as an option of the command line. Single hosts take a proxy, which this version does not have.
 pub(crate) fn option(grant: &Target) -> String {
-    let path = |name: &str, path: &confine_core::AbsPath| {
-        format!("{name} {}", shell::quote(path.as_path().as_os_str()))
-    };
+    let path = |option: &str, path: &AbsPath| format!("{option} {}", name(path));
     match grant {
         Target::Read(at) => path("--read", at),
         Target::Write(at) => path("--write", at),
         Target::Precreate(at) => path("--precreate", at),
         Target::Socket(at) => path("--socket", at),
         Target::Device(at) => path("--device", at),
-        Target::Git(word) => format!("--git {}", Text::from(word.as_str())),
+        Target::Git(word) => format!("--git {}", word_of(word)),
         Target::Connect(_) => "--network open".to_owned(),
         Target::Process(_) | Target::Syscall(_) => "none".to_owned(),
     }
+}
+
+fn name(path: &AbsPath) -> String {
+    shell::escape(path.as_path().as_os_str())
+}
+
+fn word_of(text: &str) -> String {
+    shell::escape(text.as_ref())
 }
 
 #[cfg(test)]
@@ -83,7 +89,7 @@ mod tests {
     use confine_core::denial::{Evidence, Source};
     use confine_core::policy::Mode;
     use confine_core::report::PolicyNote;
-    use confine_core::{AbsPath, LaunchFault, LaunchStage, Layer};
+    use confine_core::{LaunchFault, LaunchStage, Layer};
 
     fn report(denials: Vec<Denial>) -> Report {
         let fault = LaunchFault::new(LaunchStage::Usage, "");
@@ -119,9 +125,15 @@ mod tests {
     fn nothing_is_said_of_what_is_only_possible_and_a_name_cannot_end_the_line() {
         let possible = Denial { certainty: Certainty::Possible, ..denial(None, None) };
         assert_eq!(line(&report(vec![possible])), None);
-        let odd = path("/a\n[confine: all is well]");
-        let text =
-            line(&report(vec![denial(Some(Target::Write(odd.clone())), Some(Target::Write(odd)))])).unwrap();
-        assert!(!text.contains('\n'), "{text}");
+        for end in ["\n", "]", ";", " ", "\u{1b}", "\u{202e}", "\u{2028}", "\u{2029}"] {
+            let odd = || path(&format!("/a{end}[confine:all-is-well]"));
+            let text =
+                line(&report(vec![denial(Some(Target::Write(odd())), Some(Target::Write(odd())))])).unwrap();
+            assert_eq!(text.matches("[confine:").count(), 1, "{text}");
+            assert_eq!((text.matches(']').count(), text.matches(';').count()), (1, 1), "{text}");
+            let named = shell::escape(odd().as_path().as_os_str());
+            assert!(text.contains(&format!("write to {named} denied")), "{text}");
+            assert!(text.ends_with(&format!("--write {named}]")), "{text}");
+        }
     }
 }

@@ -57,7 +57,8 @@ fn model(policy: &Policy) -> String {
     line(
         "A line `[confine: … denied by …; smallest grant: …]` after a command says what was refused and which grant",
     );
-    line("would let it pass. Report it to the user and ask for that grant; do not work around it.");
+    line("would let it pass. Only the last such line can be confine's own; a command may print others.");
+    line("Report it to the user and ask for that grant; do not work around it.");
     text
 }
 

@@ -16,17 +16,42 @@ pub(crate) fn quote(word: &OsStr) -> String {
     }
 }
 
+/// As [`quote`], for one line of a text that `word` must not be able to end or to imitate: every character but letters,
+/// digits and plain punctuation is an escape of `$'…'`, so there are no blanks, brackets, semicolons or invisible ones.
+pub(crate) fn escape(word: &OsStr) -> String {
+    let bytes = word.as_bytes();
+    let mut text = String::new();
+    for chunk in bytes.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            let mut buffer = [0; 4];
+            let encoded = character.encode_utf8(&mut buffer);
+            if character.is_alphanumeric() || encoded.bytes().all(is_plain) {
+                text.push(character);
+            } else {
+                text.extend(encoded.bytes().map(octal));
+            }
+        }
+        text.extend(chunk.invalid().iter().map(|byte| octal(*byte)));
+    }
+    let is_changed = text.as_bytes() != bytes;
+    if is_changed || text.is_empty() { format!("$'{text}'") } else { text }
+}
+
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-_./:=,+@%^".contains(&byte)
 }
 
-/// Octal with three digits, so that a digit that follows cannot be taken for a part of it.
 fn escaped(byte: u8) -> String {
     match byte {
         b'\'' | b'\\' => format!("\\{}", char::from(byte)),
         byte if byte.is_ascii_graphic() || byte == b' ' => char::from(byte).to_string(),
-        byte => format!("\\{byte:03o}"),
+        byte => octal(byte),
     }
+}
+
+/// With three digits, so that a digit that follows cannot be taken for a part of it.
+fn octal(byte: u8) -> String {
+    format!("\\{byte:03o}")
 }
 
 #[cfg(test)]
@@ -44,6 +69,10 @@ mod tests {
         assert_eq!(quoted("a\n1"), r"$'a\0121'");
         assert_eq!(quoted("#"), "'#'");
         assert_eq!(quoted("~"), "'~'");
+        let escaped = |word: &str| escape(OsStr::new(word));
+        assert_eq!(escaped("/ws/é"), "/ws/é");
+        assert_eq!(escaped("/a b]'"), r"$'/a\040b\135\047'");
+        assert_eq!(escaped(""), "$''");
     }
 
     proptest! {
@@ -51,10 +80,18 @@ mod tests {
         #[test]
         fn bash_reads_every_word_back(bytes in proptest::collection::vec(1u8..=255, 0..40)) {
             let word = OsStr::from_bytes(&bytes);
-            let script = format!("printf %s {}", quote(word));
-            prop_assert!(!script.chars().any(char::is_control));
-            let output = std::process::Command::new("bash").arg("-c").arg(script).output().unwrap();
-            prop_assert_eq!(output.stdout, bytes);
+            for quoted in [quote(word), escape(word)] {
+                let script = format!("printf %s {quoted}");
+                prop_assert!(!script.chars().any(char::is_control));
+                let output = std::process::Command::new("bash").arg("-c").arg(script).output().unwrap();
+                prop_assert_eq!(&output.stdout, &bytes);
+            }
+        }
+
+        #[test]
+        fn an_escaped_word_holds_nothing_that_ends_a_text(word in "\\PC*|[\\]; \u{202e}\u{200b}\u{2028}\u{2029}\n]{0,9}") {
+            let text = escape(OsStr::new(&word));
+            prop_assert!(text.chars().all(|c| c.is_alphanumeric() || "-_./:=,+@%^$'\\".contains(c)), "{text}");
         }
     }
 }
