@@ -1,9 +1,10 @@
 //! `confine backend`: the third-party backends that the user trusts, by the content of their programs.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 
-use confine_core::{LaunchFault, LaunchStage, Text};
+use confine_core::{AbsPath, LaunchFault, LaunchStage, Text};
 use confine_runner::find::Find;
 use confine_runner::foreign::{self, Foreign, ForeignError};
 use confine_runner::lock::{BackendName, Lock, LockFileError, Pin};
@@ -126,20 +127,45 @@ fn unlock(word: &str, json: bool) -> Answer {
 /// can only be one of ours.
 ///
 /// # Errors
-/// A lock that cannot be read.
-pub(crate) fn pinned(word: &str) -> Result<Option<Foreign>, LaunchFault> {
+/// A lock that cannot be read, or that lies in one of `workspaces`, whose content may be anybody's.
+pub(crate) fn pinned(word: &str, workspaces: &BTreeSet<AbsPath>) -> Result<Option<Foreign>, LaunchFault> {
     let Ok(name) = BackendName::new(word) else { return Ok(None) };
-    let lock = Lock::read(&Places::here()).map_err(|error| unusable(&error))?;
+    let places = Places::here();
+    if let Some((configuration, workspace)) = swallowed(&places, workspaces) {
+        let text = format!(
+            "use the backend `{name}`: what is pinned is kept in `{configuration}`, in the workspace `{workspace}`"
+        );
+        return Err(fault::usage(
+            text,
+            "set `XDG_CONFIG_HOME` to a directory outside, or name another workspace",
+        ));
+    }
+    let lock = Lock::read(&places).map_err(|error| unusable(&error))?;
     Ok(lock.backend(&name).cloned().map(Foreign::new))
 }
 
-/// Every third-party backend that is pinned.
+/// Every third-party backend that is pinned; none where the lock lies in one of `workspaces`.
 ///
 /// # Errors
-/// As [`pinned`].
-pub(crate) fn all() -> Result<Vec<Foreign>, LaunchFault> {
-    let lock = Lock::read(&Places::here()).map_err(|error| unusable(&error))?;
+/// A lock that cannot be read.
+pub(crate) fn all(workspaces: &BTreeSet<AbsPath>) -> Result<Vec<Foreign>, LaunchFault> {
+    let places = Places::here();
+    if swallowed(&places, workspaces).is_some() {
+        return Ok(Vec::new());
+    }
+    let lock = Lock::read(&places).map_err(|error| unusable(&error))?;
     Ok(lock.backends().iter().cloned().map(Foreign::new).collect())
+}
+
+/// The configuration directory, and the workspace that it lies in. `/` holds everything, and so says nothing.
+fn swallowed<'a>(places: &Places, workspaces: &'a BTreeSet<AbsPath>) -> Option<(AbsPath, &'a AbsPath)> {
+    let spelt = places.configuration.clone()?;
+    let canonical = spelt.as_path().canonicalize().ok().and_then(|path| AbsPath::new(path).ok());
+    let inside = |path: AbsPath| {
+        let around = workspaces.iter().find(|root| **root != AbsPath::root() && path.is_within(root))?;
+        Some((path, around))
+    };
+    canonical.into_iter().chain([spelt]).find_map(inside)
 }
 
 impl Entry {

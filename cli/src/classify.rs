@@ -67,7 +67,7 @@ fn judged(arguments: &Classify) -> Result<Judgement, LaunchFault> {
         }
     };
     let resolved = request::resolve(&arguments.policy)?;
-    let confine = request::detect(&arguments.backend)?;
+    let confine = request::detect(&arguments.backend, &resolved.policy)?;
     let mut command = confine.command(&arguments.words).cwd(resolved.cwd.clone()).policy(&resolved.policy);
     if let Some(backend) = request::backend(&arguments.backend, &confine)? {
         command = command.backend(backend);

@@ -63,7 +63,7 @@ pub(crate) fn explain(arguments: &Explain) -> Exit {
 
 fn explained(arguments: &Explain) -> Result<Explained, LaunchFault> {
     let resolved = request::resolve(&arguments.policy)?;
-    let confine = request::detect(&arguments.backend)?;
+    let confine = request::detect(&arguments.backend, &resolved.policy)?;
     // No program is run, and the policy is the same for each.
     let mut command = confine.command(["true"]).cwd(resolved.cwd.clone()).policy(&resolved.policy);
     if let Some(backend) = request::backend(&arguments.backend, &confine)? {

@@ -14,7 +14,7 @@ use crate::{answer, request, shell};
 pub(crate) fn plan(arguments: &Plan) -> Answer {
     without_runner(&arguments.run)?;
     let resolved = request::resolve(&arguments.policy)?;
-    let confine = request::detect(&arguments.run.backend)?;
+    let confine = request::detect(&arguments.run.backend, &resolved.policy)?;
     let mut command = confine.command(&arguments.words).cwd(resolved.cwd).policy(&resolved.policy);
     if let Some(backend) = request::backend(&arguments.run.backend, &confine)? {
         command = command.backend(backend);

@@ -22,6 +22,8 @@ use crate::fault::Answer;
 
 use found::Found;
 
+pub(crate) use host::facts;
+
 /// Makes attempts, where this process was started for that; no command, and not for people.
 pub(crate) fn attempted(words: &[OsString]) -> Option<u8> {
     match words {

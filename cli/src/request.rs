@@ -80,22 +80,24 @@ fn refused(doing: &str, error: &PoliciesError) -> LaunchFault {
 }
 
 /// The facts of this host and the backends, with the stage launched by its file; the third-party backend that `word`
-/// names is among them, where one of that name is pinned.
+/// names is among them, where one of that name is pinned outside of the policy's workspaces.
 ///
 /// # Errors
-/// Where the host cannot be looked at; a `confine.lock` that cannot be read.
-pub(crate) fn detect(word: &str) -> Result<Confine, LaunchFault> {
+/// Where the host cannot be looked at; a `confine.lock` that cannot be read, or that lies in a workspace.
+pub(crate) fn detect(word: &str, policy: &Policy) -> Result<Confine, LaunchFault> {
     // Each command that asks for a backend has paid what killed runs left.
-    let builder = Confine::builder().recovered().third_party(backend::pinned(word)?);
+    let builder = Confine::builder().recovered().third_party(backend::pinned(word, &policy.fs.workspaces)?);
     looked_at(if word == AUTO { builder } else { builder.only(BackendId::new(word)) })
 }
 
-/// Likewise with every third-party backend that is pinned, and without what the last probe found; by `facts`.
+/// Likewise with every third-party backend that is pinned outside of the current directory, and without what the last probe found; by `facts`.
 ///
 /// # Errors
 /// As [`detect`].
 pub(crate) fn detect_afresh(facts: Probe) -> Result<Confine, LaunchFault> {
-    looked_at(Confine::builder().third_party(backend::all()?).probe(facts).afresh())
+    let here = resolve(&PolicyOptions::default());
+    let workspaces = here.map(|resolved| resolved.policy.fs.workspaces).unwrap_or_default();
+    looked_at(Confine::builder().third_party(backend::all(&workspaces)?).probe(facts).afresh())
 }
 
 fn looked_at(builder: Builder) -> Result<Confine, LaunchFault> {

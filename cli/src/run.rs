@@ -92,7 +92,7 @@ fn attempt(arguments: &Run, sink: &mut Option<Sink>, known: &mut Known) -> Resul
         *sink = None;
         return Err(refused);
     }
-    let confine = request::detect(&arguments.run.backend)?;
+    let confine = request::detect(&arguments.run.backend, &resolved.policy)?;
     let command = command(&confine, arguments, &resolved)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

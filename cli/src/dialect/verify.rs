@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::ground::Ground;
 use super::measure::{self, Printed};
 use crate::fault::Answer;
-use crate::{answer, request};
+use crate::{answer, probe, request};
 
 /// Some row differs.
 const DIFFERS: u8 = 1;
@@ -75,7 +75,8 @@ impl Missing {
 
 /// Measures, prints what differs, and exits 1 where something does.
 pub(crate) fn verify(json: bool) -> Answer {
-    let confine = request::detect("auto")?;
+    // It starts bwrap itself.
+    let confine = request::detect_afresh(probe::facts())?;
     // A ground of its own for each, so that both are measured at once.
     let dialects = std::thread::scope(|scope| {
         let confine = &confine;

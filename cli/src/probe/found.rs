@@ -1,6 +1,6 @@
 //! The answer, version 1.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use confine_core::policy::Policy;
@@ -214,7 +214,7 @@ fn program(id: &BackendId, facts: &Probe) -> Option<Tool> {
     match id.as_str() {
         "bwrap" => facts.bwrap.clone().ok(),
         "landlock" => facts.stage.clone().ok(),
-        word => Some(Tool { path: backend::pinned(word).ok()??.pin().path.clone() }),
+        word => Some(Tool { path: backend::pinned(word, &BTreeSet::new()).ok()??.pin().path.clone() }),
     }
 }
 

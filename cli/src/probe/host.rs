@@ -11,7 +11,7 @@ use crate::arguments::PolicyOptions;
 use crate::request;
 
 /// The facts. Starts nothing.
-pub(super) fn facts() -> Probe {
+pub(crate) fn facts() -> Probe {
     let facts = facts::probe(&Find::here());
     // Where there is no policy for this directory no run starts anything; the directory itself counts all the same.
     let policy = request::resolve(&PolicyOptions::default()).ok().map(|resolved| resolved.policy);

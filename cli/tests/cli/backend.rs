@@ -183,3 +183,21 @@ fn the_page_has_every_key_of_the_protocol() {
         }
     }
 }
+
+#[test]
+fn a_lock_in_a_workspace_pins_nothing() {
+    let bench = Bench::new(DESCRIPTION);
+    bench.json(&["backend", "lock", "jail", "--json"]);
+    let asked = bench.asked();
+    let home = bench.home.path().to_str().unwrap().to_owned();
+    for verb in ["run", "plan"] {
+        let (code, _, stderr) = bench.call(&[verb, "--workspace", &home, "--backend", "jail", "--", "true"]);
+        assert_eq!(code, Some(125));
+        assert!(stderr.contains("use the backend `jail`: what is pinned is kept in"), "{stderr}");
+        assert_eq!(bench.asked(), asked, "it is not asked");
+        // The control: of another workspace's, it is.
+        bench.call(&[verb, "--workspace", "/usr/share", "--backend", "jail", "--", "true"]);
+        assert_ne!(bench.asked(), asked);
+        fs::write(bench.home.path().join("asked"), &asked).unwrap();
+    }
+}
