@@ -16,6 +16,7 @@ mod entry;
 mod explain;
 mod fault;
 mod generated;
+mod modes;
 mod plan;
 mod policy;
 mod probe;

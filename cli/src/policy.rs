@@ -67,6 +67,7 @@ fn readable(policy: &Policy) -> String {
     line("policy", &policy.id, none);
     line("mode", &word(&policy.mode), none);
     line("network", &policy.net.name(), none);
+    line("approval", &word(&policy.approval), none);
     for (path, entry) in &policy.fs.entries {
         line(access(entry.access), path, &source(&entry.source));
     }

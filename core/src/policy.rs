@@ -24,7 +24,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use env::EnvPlan;
-pub use file::PolicyFile;
+pub use file::{ApprovalDefault, PolicyFile};
 pub use fs::{Access, Entry, FsPlan, Kind, Source};
 pub use limits::{Background, Limits};
 pub use net::NetPlan;
@@ -92,6 +92,8 @@ pub struct Policy {
     pub require: Effects,
     /// Effects that the user accepts to lose.
     pub accept_missing: Effects,
+    /// What happens to a denial. No part of the identity: what is enforced is the same either way.
+    pub approval: ApprovalDefault,
 }
 
 impl Policy {

@@ -143,6 +143,7 @@ fn policy(table: &Table) -> Policy {
         env: EnvPlan { pass: Vec::new(), set: BTreeMap::new() },
         limits,
         nested: false,
+        approval: Default::default(),
         require: Effects::default(),
         accept_missing: Effects::default(),
     }

@@ -3,15 +3,14 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
-use rustix::termios::{
-    OptionalActions, Termios, Winsize, isatty, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize,
-};
+use rustix::termios::{OptionalActions, Termios, Winsize, isatty, tcgetwinsize, tcsetwinsize};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::modes::{self, Changed};
 
 /// End of file, as a terminal's line discipline knows it.
 const END_OF_FILE: &[u8] = &[4];
@@ -20,14 +19,12 @@ const REST: Duration = Duration::from_secs(1);
 /// A size for callers without a terminal.
 const DEFAULT_SIZE: Winsize = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
 
-/// The attributes to restore; process-wide because a panic must find them too.
-static SAVED: Mutex<Option<Termios>> = Mutex::new(None);
-
 /// The caller's terminal, relayed. Dropped, it is as before.
 pub(crate) struct Terminal {
     master: OwnedFd,
     resized: Signal,
     drained: Receiver<()>,
+    _raw: Option<Changed>,
 }
 
 /// The size of the caller's terminal: of stdin, else stdout, else stderr.
@@ -48,9 +45,9 @@ impl Terminal {
         let resized = signal(SignalKind::window_change())?;
         let output = File::from(master.try_clone()?);
         let input = File::from(master.try_clone()?);
-        make_raw()?;
+        let raw = make_raw()?;
         let (done, drained) = channel();
-        let mut terminal = Self { master, resized, drained };
+        let mut terminal = Self { master, resized, drained, _raw: raw };
         terminal.resize();
         thread::Builder::new().name("terminal-output".into()).spawn(move || {
             copy(output, io::stdout());
@@ -78,41 +75,13 @@ impl Terminal {
     }
 }
 
-impl Drop for Terminal {
-    fn drop(&mut self) {
-        restore();
-    }
-}
-
-fn make_raw() -> io::Result<()> {
+/// `None` where the caller's stdin is no terminal.
+fn make_raw() -> io::Result<Option<Changed>> {
     let stdin = io::stdin();
     if !isatty(&stdin) {
-        return Ok(());
+        return Ok(None);
     }
-    let before = tcgetattr(&stdin)?;
-    let mut raw = before.clone();
-    raw.make_raw();
-    if let Ok(mut saved) = SAVED.lock() {
-        *saved = Some(before);
-    }
-    restore_on_panic();
-    Ok(tcsetattr(&stdin, OptionalActions::Drain, &raw)?)
-}
-
-/// A release build aborts on a panic, so no destructor would run.
-fn restore_on_panic() {
-    let report = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        restore();
-        report(panic);
-    }));
-}
-
-fn restore() {
-    let Ok(mut saved) = SAVED.try_lock() else { return };
-    if let Some(before) = saved.take() {
-        let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &before);
-    }
+    modes::change(stdin, OptionalActions::Drain, Termios::make_raw).map(Some)
 }
 
 /// Until the terminal is gone (EIO) or nobody reads.

@@ -52,6 +52,7 @@ fn policy() -> Policy {
         env: EnvPlan { pass: Vec::new(), set: BTreeMap::new() },
         limits: Limits::default(),
         nested: false,
+        approval: Default::default(),
         require: Effects::default(),
         accept_missing: Effects::default(),
     }

@@ -16,6 +16,7 @@ impl Policy {
             && (self.net == other.net || self.net == NetPlan::Open)
             && self.env.covers(&other.env)
             && self.limits.covers(&other.limits)
+            && self.approval >= other.approval
             && (self.nested || !other.nested)
             && self.require.without(&other.require).is_empty()
             && other.accept_missing.without(&self.accept_missing).is_empty()

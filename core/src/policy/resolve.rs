@@ -81,6 +81,7 @@ pub fn resolve(request: &Request, view: &dyn View) -> Result<Policy, ResolveErro
         accept_missing: settings.accept_missing.clone(),
         env: settings.env.clone(),
         limits: settings.limits.clone(),
+        approval: settings.approval,
     })
 }
 

@@ -162,7 +162,11 @@ fn a_workspaces_policy_narrows_and_never_widens() {
     let policy =
         bench.write("ws/.confine/policy.toml", "version = 1\n[filesystem]\nhide = [\"../secret\"]\n");
     assert_eq!(narrowed(&bench).unwrap().fs.access_at(&secret), confine_core::Access::Hide);
-    for wider in ["[network]\naccess = \"open\"\n", "[filesystem]\nwrite = [\"/var/tmp\"]\n"] {
+    for wider in [
+        "[network]\naccess = \"open\"\n",
+        "[filesystem]\nwrite = [\"/var/tmp\"]\n",
+        "[approval]\ndefault = \"ask\"\n",
+    ] {
         std::fs::write(&policy, format!("version = 1\n{wider}")).unwrap();
         let refused = narrowed(&bench).unwrap_err();
         assert!(matches!(refused, PoliciesError::ProjectWidens(_)), "{refused}");

@@ -96,3 +96,12 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn asking_is_wider_than_never_and_identifies_no_policy() {
+    let (never, ask) = (with(""), with("approval.default = 'ask'"));
+    assert!(ask.covers(&never) && !never.covers(&ask));
+    assert_eq!(never.id, ask.id, "the same is enforced");
+    let narrowed = workspace_write().file("approval.default = 'ask'").file("approval.default = 'never'");
+    assert!(ask.covers(&narrowed.on(&tree()).unwrap()));
+}

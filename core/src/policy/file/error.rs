@@ -18,7 +18,7 @@ const HELP: &[(&str, &str)] = &[
     ("network.access", "use `off` or `open`"),
     ("network.", "remove the key; `network.access` is `off` or `open`"),
     ("egress.", "remove the key"),
-    ("approval.default", "use `never`"),
+    ("approval.default", "use `never` or `ask`"),
     ("syscalls.mode", "use `enforce`"),
     ("enforcement.", "`confine --probe` lists every effect"),
     ("limits.", "a bare number is seconds or bytes; units are ms, s, min, h and K, M, G, KiB, MiB, GiB"),

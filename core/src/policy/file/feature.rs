@@ -4,25 +4,23 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, de};
 
-use super::{ApprovalDefault, NetworkAccess, PolicyFile, SyscallMode};
+use super::{NetworkAccess, PolicyFile, SyscallMode};
 
 const PROXY: &str = "the network proxy";
 const TOOLS: &str = "egress tools";
-const APPROVALS: &str = "approvals";
 const OBSERVER: &str = "the system-call observer";
 
 impl PolicyFile {
     /// The first key that asks for a feature which this version does not have, and the feature. A parsed policy has
     /// none.
     pub fn lacking(&self) -> Option<(&'static str, &'static str)> {
-        let (network, default, mode) = (&self.network, self.approval.default, self.syscalls.mode);
+        let (network, mode) = (&self.network, self.syscalls.mode);
         let rows = [
             (network.access == Some(NetworkAccess::Proxy), "network.access", PROXY),
             (!network.allow.is_empty(), "network.allow", PROXY),
             (!network.deny.is_empty(), "network.deny", PROXY),
             (!network.resolve.is_empty(), "network.resolve", PROXY),
             (!self.egress.tools.is_empty(), "egress.tools", TOOLS),
-            (default == Some(ApprovalDefault::Ask), "approval.default", APPROVALS),
             (mode == Some(SyscallMode::Log), "syscalls.mode", OBSERVER),
         ];
         rows.into_iter().find_map(|(asked, key, feature)| asked.then_some((key, feature)))
@@ -52,15 +50,6 @@ pub(super) fn names<'de, D: Deserializer<'de>>(
 
 pub(super) fn tools<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     empty(Vec::deserialize(deserializer)?, Vec::is_empty, TOOLS)
-}
-
-pub(super) fn approval<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<ApprovalDefault>, D::Error> {
-    match Option::deserialize(deserializer)? {
-        Some(ApprovalDefault::Ask) => Err(lacking(APPROVALS)),
-        default => Ok(default),
-    }
 }
 
 pub(super) fn syscalls<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SyscallMode>, D::Error> {

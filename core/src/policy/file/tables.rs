@@ -213,14 +213,15 @@ pub struct Syscalls {
     pub mode: Option<SyscallMode>,
 }
 
-/// `approval.default`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What happens to a denial: the wider comes last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ApprovalDefault {
-    /// A denial stands.
+    /// It stands.
+    #[default]
     Never,
-    /// Someone is asked. Reserved.
+    /// Somebody is asked for the smallest grant that would lift it, and the command is run again with that.
     Ask,
 }
 
@@ -229,8 +230,8 @@ pub enum ApprovalDefault {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Approval {
-    /// Default: `never`. `ask` is reserved.
-    #[serde(default, deserialize_with = "feature::approval", skip_serializing_if = "Option::is_none")]
+    /// What happens to a denial. Default: `never`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<ApprovalDefault>,
 }
 

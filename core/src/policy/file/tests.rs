@@ -43,7 +43,7 @@ background = "deny"
 [syscalls]
 mode = "enforce"
 [approval]
-default = "never"
+default = "ask"
 [enforcement]
 require = ["fs-exec"]
 accept-missing = ["fs-carve-out-new"]
@@ -98,7 +98,6 @@ fn a_key_of_a_later_feature_names_the_feature() {
         ("[network]\ndeny = [\"example.org\"]", "needs the network proxy"),
         ("[network]\nresolve = { a = \"127.0.0.1\" }", "needs the network proxy"),
         ("[egress]\ntools = [\"fetch\"]", "needs egress tools"),
-        ("[approval]\ndefault = \"ask\"", "needs approvals"),
         ("[syscalls]\nmode = \"log\"", "needs the system-call observer"),
     ];
     for (text, words) in rows {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::places::Places;
 use super::words::absolute;
 use super::{Request, ResolveError, Written};
-use crate::policy::file::{EnvironmentTable, Filesystem, NetworkAccess};
+use crate::policy::file::{ApprovalDefault, EnvironmentTable, Filesystem, NetworkAccess};
 use crate::policy::fs::{MissingProtected, Proc, Symlinks, Tmp};
 use crate::policy::git::Git;
 use crate::policy::{EnvPlan, Limits, Mode, NetPlan, PolicyFile, PolicyId, Source};
@@ -29,6 +29,9 @@ pub(in crate::policy) struct Settings {
     pub(in crate::policy) nested: bool,
     pub(in crate::policy) require: Effects,
     pub(in crate::policy) accept_missing: Effects,
+    /// Who answers a denial changes nothing of what is enforced, so it identifies no policy.
+    #[serde(skip)]
+    pub(in crate::policy) approval: ApprovalDefault,
     /// Whether `/` is readable because nobody said what is.
     pub(in crate::policy) default_read: bool,
 }
@@ -59,6 +62,7 @@ impl Settings {
             nested: last(layers, |file| file.enforcement.nested),
             require: effects(|file| &file.enforcement.require),
             accept_missing: effects(|file| &file.enforcement.accept_missing),
+            approval: last(layers, |file| file.approval.default),
             default_read: !policies().any(|file| file.filesystem.read.is_some()),
         })
     }
