@@ -4,17 +4,21 @@
 
 #![forbid(unsafe_code)]
 
+pub mod approval;
 pub mod argv;
+pub mod audit;
 pub mod backend;
 pub mod classify;
 pub mod denial;
 pub mod effect;
+pub mod escalate;
 pub mod outcome;
 pub mod path;
 pub mod policy;
 pub mod probe;
 pub mod report;
 pub mod text;
+pub mod visible;
 
 pub use argv::{Argv, EmptyArgv};
 pub use backend::{

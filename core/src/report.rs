@@ -4,9 +4,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::approval::{ApprovalOutcome, By, RefusalKind, RuleId};
 use crate::backend::PlanDigest;
 use crate::classify::Because;
 use crate::denial::Denial;
+use crate::escalate::Grant;
 use crate::policy::Mode;
 use crate::policy::fs::NotGranted;
 use crate::{AbsPath, BackendId, LaunchFault, Layer, LimitKind, Loss, Outcome, PolicyId, Text, Verdict};
@@ -57,10 +59,10 @@ pub struct Report {
     pub quarantined: Vec<Quarantined>,
     /// Why the sandbox did not stand.
     pub launch_fault: Option<LaunchFault>,
-    /// Who said no before it started.
-    pub refusal: Option<serde_json::Value>,
-    /// Earlier attempts of the same call.
-    pub attempts: Vec<serde_json::Value>,
+    /// Who said no: before it started, or to what a denial would have taken.
+    pub refusal: Option<Refusal>,
+    /// Earlier attempts of the same call, oldest first.
+    pub attempts: Vec<Attempt>,
     /// Captured output; `None` where it was passed through.
     pub output: Option<Output>,
     /// Processes that were left when the program ended, and were ended.
@@ -132,6 +134,42 @@ impl From<&Outcome> for OutcomeNote {
             Outcome::LauncherFailed(_) => Self::LauncherFailed,
         }
     }
+}
+
+/// A no.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// Whose.
+    pub by: By,
+    /// Of which kind.
+    pub outcome: RefusalKind,
+    /// Which rule's, where it is one's.
+    pub rule: Option<RuleId>,
+    /// Why, for people.
+    pub reason: String,
+}
+
+impl Refusal {
+    /// From what came of a question; `None` where that is a yes.
+    pub fn of(outcome: &ApprovalOutcome, by: By) -> Option<Self> {
+        let kind = outcome.refusal()?;
+        Some(Self { by, outcome: kind, rule: None, reason: outcome.reason().to_owned() })
+    }
+}
+
+/// One earlier run of the same call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// What was granted for it beyond the policy; `None` for the first.
+    pub grant: Option<Grant>,
+    /// How it ended.
+    pub outcome: OutcomeNote,
+    /// In one word.
+    pub verdict: Verdict,
+    /// What was refused, the surest first.
+    pub denials: Vec<Denial>,
+    /// Captured output; `None` where it was passed through.
+    pub output: Option<Output>,
 }
 
 /// Something done against the policy that was seen, not prevented.

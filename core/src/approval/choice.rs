@@ -1,0 +1,199 @@
+//! Which answers a question takes: what covers more than one run is offered only where it is small and exact.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Answer, Binding, Part, Subject};
+use crate::Text;
+use crate::visible::visible;
+
+/// An answer that is taken, and what it covers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "kebab-case")]
+pub enum Choice {
+    /// This, once.
+    AllowOnce,
+    /// While the session lasts.
+    AllowForSession {
+        /// What.
+        covers: Cover,
+    },
+    /// From now on, by a rule in the user's own file.
+    AllowAlways {
+        /// What.
+        covers: Cover,
+    },
+    /// No.
+    Reject,
+    /// Stop.
+    Cancel,
+}
+
+/// What an answer covers. In every case the same directory, executable, policy and variables.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Cover {
+    /// The very same.
+    Exact,
+    /// Every command that begins with these words.
+    Prefix {
+        /// The words, as the person was shown them.
+        argv: Vec<Text>,
+    },
+}
+
+impl Choice {
+    /// Whether `answer` is this choice.
+    pub const fn takes(&self, answer: &Answer) -> bool {
+        matches!(
+            (self, answer),
+            (Self::AllowOnce, Answer::AllowOnce)
+                | (Self::AllowForSession { .. }, Answer::AllowForSession)
+                | (Self::AllowAlways { .. }, Answer::AllowAlways)
+                | (Self::Reject, Answer::Reject { .. })
+                | (Self::Cancel, Answer::Cancel)
+        )
+    }
+}
+
+/// The longest command that more than one run is offered for, in bytes with a space between words.
+const LONGEST: usize = 512;
+
+/// Commands whose further words are of the same kind: a session's yes to one covers all that begin so.
+const STEMS: &[&[&str]] = &[
+    &["cargo", "build"],
+    &["cargo", "check"],
+    &["cargo", "clippy"],
+    &["cargo", "test"],
+    &["go", "build"],
+    &["go", "test"],
+    &["npm", "test"],
+];
+
+/// Programs that run what they read; without a script among their words they read their standard input, which no
+/// answer is bound to. Their version at the end of the name plays no part. Incomplete by nature.
+const INTERPRETERS: &[&str] = &[
+    "ash",
+    "awk",
+    "bash",
+    "bun",
+    "dash",
+    "deno",
+    "fish",
+    "gawk",
+    "ksh",
+    "lua",
+    "luajit",
+    "mawk",
+    "mksh",
+    "node",
+    "nodejs",
+    "osascript",
+    "perl",
+    "php",
+    "psql",
+    "pwsh",
+    "pypy",
+    "python",
+    "Rscript",
+    "ruby",
+    "sh",
+    "sqlite",
+    "tclsh",
+    "xargs",
+    "zsh",
+    "parallel",
+    "mysql",
+    "ssh",
+    "at",
+    "batch",
+    "make",
+    "gmake",
+    "ed",
+    "ex",
+    "irb",
+    "ghci",
+    "gdb",
+];
+
+/// The answers that a question about `subject` takes.
+pub(super) fn choices(subject: &Subject, binding: &Binding) -> Vec<Choice> {
+    let mut choices = vec![Choice::AllowOnce];
+    match subject {
+        Subject::Command { argv, .. } if is_small(argv) && !reads_code(argv) => {
+            choices.push(Choice::AllowForSession { covers: cover(argv) });
+            if !names_a_file(binding) {
+                choices.push(Choice::AllowAlways { covers: Cover::Exact });
+            }
+        }
+        Subject::Connect { .. } | Subject::Tool { .. } => {
+            choices.push(Choice::AllowForSession { covers: Cover::Exact });
+        }
+        // More than the policy allows is for one call.
+        Subject::Command { .. } | Subject::Escalation { .. } => {}
+    }
+    choices.extend([Choice::Reject, Choice::Cancel]);
+    choices
+}
+
+/// What a session's yes to `argv` covers.
+pub(super) fn cover(argv: &[Text]) -> Cover {
+    let begins = |stem: &&&[&str]| {
+        argv.len() >= stem.len()
+            && argv.iter().zip(**stem).all(|(word, known)| word.as_os_str() == OsStr::new(known))
+    };
+    match STEMS.iter().find(begins) {
+        Some(stem) => Cover::Prefix { argv: stem.iter().map(|word| Text::from(*word)).collect() },
+        None => Cover::Exact,
+    }
+}
+
+/// Short, and without anything that a person cannot see or that is a document of its own.
+fn is_small(argv: &[Text]) -> bool {
+    let length: usize = argv.iter().map(|word| word.as_os_str().len() + 1).sum();
+    let is_seen = |word: &Text| {
+        let word = word.as_os_str();
+        word.to_str().is_some_and(|text| visible(word) == text.replace('\\', "\\\\") && !text.contains("<<"))
+    };
+    length <= LONGEST && argv.iter().all(is_seen)
+}
+
+/// Whether an interpreter among the words, or in the text of one, may read its code from elsewhere than the words.
+fn reads_code(argv: &[Text]) -> bool {
+    let words = argv
+        .iter()
+        .enumerate()
+        .any(|(at, word)| is_interpreter(word.as_os_str()) && reads(argv.get(at + 1..)));
+    let is_text =
+        |word: &&Text| word.as_os_str().as_encoded_bytes().iter().any(|byte| b" \t;|&".contains(byte));
+    words || argv.iter().filter(is_text).any(|text| calls_interpreter(text.as_os_str()))
+}
+
+/// Whether what follows an interpreter leaves it to its standard input.
+fn reads(rest: Option<&[Text]>) -> bool {
+    let rest = rest.unwrap_or_default();
+    let is_stdin = |word: &Text| {
+        matches!(word.as_os_str().to_str(), Some("-" | "-s" | "-i" | "/dev/stdin" | "/dev/fd/0"))
+    };
+    let is_option = |word: &Text| word.as_os_str().as_encoded_bytes().starts_with(b"-");
+    let inline = |word: &Text| matches!(word.as_os_str().to_str(), Some("-c" | "-e" | "-m" | "-E" | "-r"));
+    rest.iter().any(is_stdin) || (rest.iter().all(is_option) && !rest.iter().any(inline))
+}
+
+fn calls_interpreter(text: &OsStr) -> bool {
+    let text = text.to_string_lossy();
+    let words = text.split(|c: char| !(c.is_alphanumeric() || "-_./+".contains(c)));
+    words.map(OsStr::new).any(is_interpreter)
+}
+
+fn is_interpreter(word: &OsStr) -> bool {
+    let name = Path::new(word).file_name().map(OsStr::to_string_lossy).unwrap_or_default();
+    let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    INTERPRETERS.contains(&name)
+}
+
+fn names_a_file(binding: &Binding) -> bool {
+    binding.parts().iter().any(|bound| matches!(bound.part, Part::File(_)))
+}
