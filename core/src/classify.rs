@@ -142,10 +142,9 @@ pub fn classify(incident: &Incident<'_>, permissions: &dyn Permissions) -> Judge
     for (stream, output) in [(Stream::Stderr, incident.stderr), (Stream::Stdout, incident.stdout)] {
         findings.read(stream, output);
     }
-    let because = findings.because();
-    judgement.denials.extend(findings.denials);
+    judgement.denials.append(&mut findings.denials);
     judgement.denials.sort_by_key(|denial| std::cmp::Reverse(denial.certainty));
-    judgement.settle(because);
+    judgement.settle(|| findings.because());
     judgement
 }
 
@@ -161,7 +160,7 @@ impl Judgement {
         judgement.denials.extend(record::denial(outcome, Witness::Record, layers, |_| None));
         judgement.not_the_sandbox = record::because(outcome);
         if judgement.verdict == Verdict::Failed {
-            judgement.settle(None);
+            judgement.settle(|| None);
         }
         judgement
     }
@@ -170,13 +169,13 @@ impl Judgement {
         Self { verdict, denials: Vec::new(), not_the_sandbox: None, launch }
     }
 
-    fn settle(&mut self, because: Option<Because>) {
+    fn settle(&mut self, because: impl FnOnce() -> Option<Because>) {
         let surest = self.denials.iter().map(|denial| denial.certainty).max();
         if surest >= Some(Certainty::Likely) {
             self.verdict = Verdict::Denied;
             self.not_the_sandbox = None;
         } else if surest.is_none() {
-            self.not_the_sandbox = self.not_the_sandbox.or(because);
+            self.not_the_sandbox = self.not_the_sandbox.or_else(because);
         } else {
             self.not_the_sandbox = None;
         }

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use super::sandbox::{Block, Ruling, Sandbox};
 use super::{Answer, Because, Incident, Permissions, grant, place};
@@ -28,7 +28,8 @@ static MEMORY: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
         "std::bad_alloc",
         "virtual memory exhausted",
     ];
-    AhoCorasick::new(words).ok()
+    // A search for rare letters first is slower where they are not rare.
+    AhoCorasick::builder().kind(Some(AhoCorasickKind::DFA)).prefilter(false).build(words).ok()
 });
 
 /// What a line comes to.

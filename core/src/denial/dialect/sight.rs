@@ -1,6 +1,7 @@
 //! From lines to sightings.
 
 use std::cell::{Cell, LazyCell};
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::ops::Range;
 
@@ -17,7 +18,7 @@ use crate::{Effect, Text};
 const NEAR: usize = 16 * 1024;
 /// So many bytes are matched, line by line and row by row, for each half of the lines that are worth a look: output that
 /// is made to fit every row a little costs no more than that.
-const WORK: usize = 1 << 20;
+const WORK: usize = 1 << 18;
 
 /// What finds rows for a line.
 #[derive(Clone, Debug)]
@@ -113,27 +114,44 @@ impl Dialect {
     /// Half of what is found at most.
     fn part<'a>(&self, views: impl Iterator<Item = View<'a>>) -> Vec<(usize, Sighting)> {
         let mut sighted = Vec::new();
+        let mut known = HashSet::new();
         for view in views {
             if sighted.len() == SIGHTING_BOUND / 2 || view.work.get() == 0 {
                 break;
             }
-            if let Some(one) = self.line(&view) {
+            // A line that was read by itself says the same again.
+            let Some(printed) = view.output.get(view.line.clone()).filter(|line| !known.contains(line))
+            else {
+                continue;
+            };
+            let (said, is_alone) = self.line(&view, printed);
+            if is_alone {
+                known.insert(printed);
+            }
+            if let Some(one) = said {
                 add(&mut sighted, one);
             }
         }
         sighted
     }
 
-    fn line(&self, view: &View<'_>) -> Option<(usize, Sighting)> {
-        let line = lines::plain(view.output.get(view.line.clone())?);
+    /// What a line says, and whether it says so by itself, whatever is around it.
+    fn line(&self, view: &View<'_>, printed: &[u8]) -> (Option<(usize, Sighting)>, bool) {
+        let line = lines::plain(printed);
+        let is_alone = Cell::new(true);
         let around = LazyCell::new(|| lines::near(view.output, &view.line));
-        view.index.rows(&line).find_map(|number| {
+        let around = || {
+            is_alone.set(false);
+            around.as_slice()
+        };
+        let mut rows = view.index.rows(&line);
+        let said = rows.find_map(|number| {
             let row = self.rows.get(number)?;
             view.work.set(view.work.get().saturating_sub(line.len()));
             if view.work.get() == 0 {
                 return None;
             }
-            let (captures, near) = row.captures(&line, || around.as_slice())?;
+            let (captures, near) = row.captures(&line, around)?;
             let errno = row.errno.or_else(|| said(&captures)).map(|errno| errno.name);
             let (object, from) = object(&captures, near.as_ref());
             let (attempt, answer) = self.answer(row, errno, &object, view.hint)?;
@@ -150,7 +168,8 @@ impl Dialect {
                 line: Text::from(line.get(..LINE_BOUND).unwrap_or(&line).to_vec()),
             };
             Some((number, sighting))
-        })
+        });
+        (said, is_alone.get())
     }
 
     /// What the backend's table says. Words around count where the line names no object, or means nothing by itself.

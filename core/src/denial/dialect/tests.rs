@@ -203,6 +203,25 @@ fn the_first_and_the_last_of_many_are_kept() {
     assert_eq!(found.last().unwrap().object, path("/p499"));
 }
 
+#[test]
+fn a_line_that_is_repeated_costs_no_work_that_another_needs() {
+    let same = format!("touch: cannot touch '/etc/{}': Read-only file system\n", "a".repeat(900));
+    let other = "mkdir: cannot create directory '/opt/x': Read-only file system\n";
+    let output = [&same.repeat(500), other, &same.repeat(1000)].concat();
+    let found = builtin("bwrap").read(Stream::Stderr, output.as_bytes());
+    assert!(found.iter().any(|one| one.object == path("/opt/x")), "{} sightings", found.len());
+}
+
+#[test]
+fn a_repeated_line_is_read_with_what_is_around_it() {
+    let dialect = builtin("bwrap");
+    let row = dialect.rows().iter().find(|row| !row.beside.is_empty()).unwrap();
+    let far = "nothing of that kind\n".repeat(200);
+    let output = [row.example.as_str(), "\n", &far, &row.example, "\n", &row.beside, "\n"].concat();
+    let found = dialect.matches(Stream::Stderr, output.as_bytes(), b"");
+    assert!(found.iter().any(|(found, _)| found.text == row.text), "{found:?}");
+}
+
 proptest! {
     #[test]
     fn no_output_panics(output: Vec<u8>, context: Vec<u8>, exit: u8) {

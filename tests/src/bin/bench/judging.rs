@@ -10,10 +10,12 @@ use crate::fault::Fault;
 use crate::place::Place;
 use crate::statistics::{median, milliseconds};
 
-/// A compiler's log, as most failures print one; and nothing but refusals, which is as bad as it gets.
-const TEXTS: [(&str, &str); 2] = [
+/// A compiler's log, as most failures print one; nothing but refusals; lines that nearly are; and one without an end.
+const TEXTS: [(&str, &str); 4] = [
     ("log", "   Compiling example v0.1.0 (/work/example) warning: unused variable: `x` at src/lib.rs:12:9\n"),
     ("refusals", "touch: cannot touch '/etc/confine-bench': Read-only file system\n"),
+    ("misfits", "something quite: other Permission denied (as it were)\n"),
+    ("line", "Permission denied, open "),
 ];
 const SIZES: [usize; 3] = [64 * 1024, 256 * 1024, 1024 * 1024];
 
