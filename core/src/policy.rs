@@ -17,7 +17,7 @@ pub mod resolve;
 pub mod view;
 
 #[cfg(test)]
-mod fake;
+pub(crate) mod fake;
 
 use std::fmt;
 

@@ -73,21 +73,25 @@ const STEMS: &[&[&str]] = &[
 ];
 
 /// Programs that run what they read; without a script among their words they read their standard input, which no
-/// answer is bound to. Their version at the end of the name plays no part. Incomplete by nature.
+/// answer is bound to. A version at the end of the name plays no part. Incomplete by nature.
 const INTERPRETERS: &[&str] = &[
     "ash",
-    "awk",
     "bash",
     "bun",
+    "csh",
     "dash",
     "deno",
+    "ed",
+    "ex",
     "fish",
-    "gawk",
+    "gdb",
+    "ghci",
+    "irb",
     "ksh",
     "lua",
     "luajit",
-    "mawk",
     "mksh",
+    "mysql",
     "node",
     "nodejs",
     "osascript",
@@ -102,21 +106,15 @@ const INTERPRETERS: &[&str] = &[
     "sh",
     "sqlite",
     "tclsh",
-    "xargs",
+    "tcsh",
     "zsh",
-    "parallel",
-    "mysql",
-    "ssh",
-    "at",
-    "batch",
-    "make",
-    "gmake",
-    "ed",
-    "ex",
-    "irb",
-    "ghci",
-    "gdb",
 ];
+
+/// Programs that make commands of their standard input.
+const FEEDERS: &[&str] = &["at", "batch", "parallel", "xargs"];
+
+/// Words of a shell that run what is in a file.
+const READERS: &[&str] = &[".", "source"];
 
 /// The answers that a question about `subject` takes.
 pub(super) fn choices(subject: &Subject, binding: &Binding) -> Vec<Choice> {
@@ -160,40 +158,51 @@ fn is_small(argv: &[Text]) -> bool {
     length <= LONGEST && argv.iter().all(is_seen)
 }
 
-/// Whether an interpreter among the words, or in the text of one, may read its code from elsewhere than the words.
+/// Whether the words, or a text of a shell among them, may run what is not in them and no answer is bound to.
 fn reads_code(argv: &[Text]) -> bool {
-    let words = argv
-        .iter()
-        .enumerate()
-        .any(|(at, word)| is_interpreter(word.as_os_str()) && reads(argv.get(at + 1..)));
-    let is_text =
-        |word: &&Text| word.as_os_str().as_encoded_bytes().iter().any(|byte| b" \t;|&".contains(byte));
-    words || argv.iter().filter(is_text).any(|text| calls_interpreter(text.as_os_str()))
+    let reads = |(at, word): (usize, &Text)| {
+        let name = name(word.as_os_str());
+        FEEDERS.contains(&name.as_str())
+            || (is_interpreter(&name) && reads_stdin(argv.get(at + 1..).unwrap_or_default()))
+    };
+    argv.iter().enumerate().any(reads) || argv.iter().any(calls_others)
 }
 
 /// Whether what follows an interpreter leaves it to its standard input.
-fn reads(rest: Option<&[Text]>) -> bool {
-    let rest = rest.unwrap_or_default();
-    let is_stdin = |word: &Text| {
-        matches!(word.as_os_str().to_str(), Some("-" | "-s" | "-i" | "/dev/stdin" | "/dev/fd/0"))
-    };
+fn reads_stdin(rest: &[Text]) -> bool {
+    let is_one_of =
+        |word: &Text, all: &[&str]| word.as_os_str().to_str().is_some_and(|word| all.contains(&word));
     let is_option = |word: &Text| word.as_os_str().as_encoded_bytes().starts_with(b"-");
-    let inline = |word: &Text| matches!(word.as_os_str().to_str(), Some("-c" | "-e" | "-m" | "-E" | "-r"));
-    rest.iter().any(is_stdin) || (rest.iter().all(is_option) && !rest.iter().any(inline))
+    let is_inline = |word: &Text| is_one_of(word, &["-c", "-e", "-m", "-E", "-r"]);
+    rest.iter().any(|word| is_one_of(word, &["-", "-s", "-i", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"]))
+        || (rest.iter().all(is_option) && !rest.iter().any(is_inline))
 }
 
-fn calls_interpreter(text: &OsStr) -> bool {
-    let text = text.to_string_lossy();
-    let words = text.split(|c: char| !(c.is_alphanumeric() || "-_./+".contains(c)));
-    words.map(OsStr::new).any(is_interpreter)
+/// Whether a word is a text for a shell that names a file, an interpreter, or what makes commands of its input.
+fn calls_others(word: &Text) -> bool {
+    let text = word.as_os_str().to_string_lossy();
+    let is_text = text.contains([' ', '\t', ';', '|', '&', '<', '>', '(', '`', '$']);
+    let mut words = text.split(|c: char| !(c.is_alphanumeric() || "-_./+~".contains(c)));
+    let is_other = |word: &str| {
+        let name = name(OsStr::new(word));
+        word.contains('/') || READERS.contains(&word) || FEEDERS.contains(&word) || is_interpreter(&name)
+    };
+    is_text && words.any(is_other)
 }
 
-fn is_interpreter(word: &OsStr) -> bool {
-    let name = Path::new(word).file_name().map(OsStr::to_string_lossy).unwrap_or_default();
-    let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    INTERPRETERS.contains(&name)
+/// The last part of a path.
+fn name(word: &OsStr) -> String {
+    let name = Path::new(word).file_name().unwrap_or(word);
+    name.to_string_lossy().into_owned()
+}
+
+fn is_interpreter(name: &str) -> bool {
+    INTERPRETERS.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))
 }
 
 fn names_a_file(binding: &Binding) -> bool {
     binding.parts().iter().any(|bound| matches!(bound.part, Part::File(_)))
 }
+
+#[cfg(test)]
+mod tests;

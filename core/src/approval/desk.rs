@@ -5,7 +5,10 @@
 //! others wrote before its own step, all under one lock.
 
 mod ignored;
+mod outcome;
+mod permission;
 mod state;
+mod step;
 #[cfg(test)]
 mod tests;
 
@@ -15,76 +18,14 @@ use std::time::Duration;
 
 use super::{
     Answer, ApprovalOutcome, ApprovalPolicy, ApprovalRequest, ApprovalRequestId, Binding, By, Failure,
-    JUSTIFICATION, Memory, NOBODY, Permissions, Preset, RerunRisk, RuleId, SessionId, SessionMode, Subject,
-    TurnId, choice,
+    JUSTIFICATION, Memory, Permissions, RuleId, SessionId, SessionMode, TurnId, choice,
 };
 use crate::audit::Event;
+use outcome::{never, outcome, rejected, revoked, unavailable};
 use state::State;
 
 pub use ignored::{AskError, Ignored, Refused};
-
-/// Where events are written down.
-pub trait Log {
-    /// Writes all of `events` or none, so that they are still there after a crash. `at` is the time of the step.
-    ///
-    /// # Errors
-    /// When they are not written.
-    fn append(&mut self, events: &[Event], at: Duration) -> io::Result<()>;
-}
-
-/// What is to be asked.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Ask {
-    /// Fresh, and not to be guessed.
-    pub id: ApprovalRequestId,
-    /// An open turn.
-    pub turn: TurnId,
-    /// About what.
-    pub subject: Subject,
-    /// As measured now.
-    pub binding: Binding,
-    /// At most [`JUSTIFICATION`] characters.
-    pub justification: Option<String>,
-    /// What a yes means where it already ran.
-    pub rerun: RerunRisk,
-    /// How long an answer may take.
-    pub limit: Duration,
-}
-
-/// What to do about a question.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Step {
-    /// Nothing: it is decided. Nobody is to be asked.
-    Decided(ApprovalOutcome, By),
-    /// Put it to the approvers, then say what came of it: [`Desk::answer`], [`Desk::fail`], or [`Desk::expire`].
-    Prompt(Box<ApprovalRequest>),
-    /// Wait: the same is being asked already, and a [`Settled`] will say what comes of it.
-    Wait,
-}
-
-/// What a step has come to, in the order of asking.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Settled {
-    /// This question is decided; tell whoever waits for it.
-    Decided(ApprovalRequestId, ApprovalOutcome, By),
-    /// This one waited for another, and is to be put to the approvers itself now.
-    Prompt(Box<ApprovalRequest>),
-    /// What came was for nothing.
-    Ignored(ApprovalRequestId, Ignored),
-}
-
-/// That an allowed command may start, once: the use is written down. It cannot be copied.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Permit {
-    id: ApprovalRequestId,
-}
-
-impl Permit {
-    /// Of which question.
-    pub fn id(&self) -> &ApprovalRequestId {
-        &self.id
-    }
-}
+pub use step::{Ask, Log, Permit, Settled, Step};
 
 /// How many refusals in a row end the questions of a turn.
 const IN_A_ROW: u32 = 3;
@@ -110,7 +51,7 @@ impl Desk {
         &self.session
     }
 
-    /// Takes in an event that is in the log: of an earlier process, or of another one. One of another session is none.
+    /// Takes in an event that is in the log: an earlier process's, or another one's.
     pub fn apply(&mut self, event: &Event, at: Duration) {
         self.state.apply(event, at);
         self.own.retain(|id| self.state.is_waiting(id));
@@ -165,44 +106,6 @@ impl Desk {
     ) -> io::Result<Vec<Settled>> {
         let mut events = self.all(ApprovalOutcome::Cancelled, |request| request.turn == *turn);
         events.push(Event::TurnClosed { turn: turn.clone() });
-        self.commit(events, now, log)
-    }
-
-    /// Chooses a preset.
-    ///
-    /// # Errors
-    /// The log's.
-    pub fn choose(&mut self, preset: &Preset, now: Duration, log: &mut dyn Log) -> io::Result<Vec<Settled>> {
-        let Preset { name, mode, approval } = preset.clone();
-        let mut events = vec![
-            Event::PresetChosen { preset: name, mode, approval },
-            Event::ModeSet { mode },
-            Event::ApprovalSet { approval },
-        ];
-        events.extend(self.silenced(approval));
-        self.commit(events, now, log)
-    }
-
-    /// Sets the mode alone.
-    ///
-    /// # Errors
-    /// The log's.
-    pub fn set_mode(&mut self, mode: SessionMode, now: Duration, log: &mut dyn Log) -> io::Result<()> {
-        self.commit(vec![Event::ModeSet { mode }], now, log).map(drop)
-    }
-
-    /// Sets the approval policy alone.
-    ///
-    /// # Errors
-    /// The log's.
-    pub fn set_approval(
-        &mut self,
-        approval: ApprovalPolicy,
-        now: Duration,
-        log: &mut dyn Log,
-    ) -> io::Result<Vec<Settled>> {
-        let mut events = vec![Event::ApprovalSet { approval }];
-        events.extend(self.silenced(approval));
         self.commit(events, now, log)
     }
 
@@ -342,7 +245,7 @@ impl Desk {
                 parts if parts.is_empty() => {
                     let used = Event::Used { id: id.clone(), binding: measured.digest() };
                     self.commit(vec![used], now, log).map_err(Refused::Log)?;
-                    return Ok(Permit { id: id.clone() });
+                    return Ok(Permit::new(id.clone()));
                 }
                 parts => Ignored::Drift { parts },
             },
@@ -353,7 +256,7 @@ impl Desk {
     }
 
     fn request(&self, ask: Ask) -> Result<ApprovalRequest, AskError> {
-        let Ask { id, turn, subject, binding, justification, rerun, limit: _ } = ask;
+        let Ask { id, turn, subject, binding, justification, rerun, .. } = ask;
         if !self.state.turns.contains_key(&turn) {
             return Err(AskError::NoTurn(turn));
         }
@@ -398,13 +301,6 @@ impl Desk {
         match self.effective().1 {
             ApprovalPolicy::Ask => None,
             ApprovalPolicy::Never => Some(never()),
-        }
-    }
-
-    fn silenced(&self, approval: ApprovalPolicy) -> Vec<Event> {
-        match approval {
-            ApprovalPolicy::Ask => Vec::new(),
-            ApprovalPolicy::Never => self.all(never(), |_| true),
         }
     }
 
@@ -463,34 +359,4 @@ impl Desk {
     fn prompt(&self, id: &ApprovalRequestId) -> Option<Settled> {
         self.state.prompted(id).map(|one| Settled::Prompt(one.request.clone()))
     }
-}
-
-fn outcome(answer: Answer, rule: Option<RuleId>) -> ApprovalOutcome {
-    match answer {
-        Answer::AllowOnce => ApprovalOutcome::AllowedOnce,
-        Answer::AllowForSession => ApprovalOutcome::AllowedForSession,
-        Answer::AllowAlways => match rule {
-            Some(rule) => ApprovalOutcome::AllowedByRule { rule },
-            None => ApprovalOutcome::AllowedOnce,
-        },
-        Answer::Reject { reason } => ApprovalOutcome::Rejected { reason },
-        Answer::Cancel => ApprovalOutcome::Cancelled,
-    }
-}
-
-fn rejected(reason: &str) -> ApprovalOutcome {
-    ApprovalOutcome::Rejected { reason: reason.to_owned() }
-}
-
-fn revoked() -> ApprovalOutcome {
-    rejected("the session was revoked")
-}
-
-fn never() -> ApprovalOutcome {
-    rejected("approvals are off (`never`)")
-}
-
-fn unavailable(reason: &str) -> ApprovalOutcome {
-    let reason = if reason.is_empty() { NOBODY } else { reason };
-    ApprovalOutcome::Unavailable { reason: reason.to_owned() }
 }

@@ -134,3 +134,6 @@ fn malformed(text: &str, error: &toml::de::Error) -> MemoryError {
     let line = text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1;
     MemoryError::Malformed { line, reason: error.message().to_owned() }
 }
+
+#[cfg(test)]
+mod tests;

@@ -209,3 +209,6 @@ fn parse(line: &[u8]) -> Result<(Entry, Digest), Unreadable> {
     let entry: Entry = serde_json::from_str(text).map_err(|error| Unreadable::Form(error.to_string()))?;
     if entry.version == VERSION { Ok((entry, hash)) } else { Err(form("its version is not known")) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -226,3 +226,6 @@ impl std::fmt::Debug for Escalation {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -22,30 +22,30 @@ enum Node {
 
 /// A tree of files, and the rest of what a [`View`] answers.
 #[derive(Clone, Debug)]
-pub(super) struct Fake {
+pub(crate) struct Fake {
     nodes: BTreeMap<PathBuf, (Node, u32)>,
-    pub(super) mounts: Vec<Mount>,
-    pub(super) listening: Vec<AbsPath>,
-    pub(super) variables: BTreeMap<String, OsString>,
-    pub(super) home: Option<AbsPath>,
-    pub(super) uid: u32,
-    pub(super) late: bool,
+    pub(crate) mounts: Vec<Mount>,
+    pub(crate) listening: Vec<AbsPath>,
+    pub(crate) variables: BTreeMap<String, OsString>,
+    pub(crate) home: Option<AbsPath>,
+    pub(crate) uid: u32,
+    pub(crate) late: bool,
     /// The longest file that is read whole.
-    pub(super) longest: u64,
+    pub(crate) longest: u64,
     /// Directories that the user may not search.
-    pub(super) closed: Vec<AbsPath>,
+    pub(crate) closed: Vec<AbsPath>,
     /// Whether directories tell the types of their entries.
-    pub(super) typed: bool,
+    pub(crate) typed: bool,
     /// How many system calls a real view would have made.
-    pub(super) calls: Cell<usize>,
+    pub(crate) calls: Cell<usize>,
 }
 
-pub(super) fn abs(path: &str) -> AbsPath {
+pub(crate) fn abs(path: &str) -> AbsPath {
     AbsPath::new(path).unwrap()
 }
 
 /// A host with a home directory, a workspace in it, and the usual top.
-pub(super) fn host() -> Fake {
+pub(crate) fn host() -> Fake {
     let mut fake = Fake {
         nodes: BTreeMap::from([("/".into(), (Node::Directory, 0))]),
         mounts: vec![],
@@ -75,41 +75,41 @@ impl Fake {
         self.nodes.insert(path.into(), (node, 1000));
         self
     }
-    pub(super) fn directory(&mut self, path: &str) -> &mut Self {
+    pub(crate) fn directory(&mut self, path: &str) -> &mut Self {
         self.put(path, Node::Directory)
     }
-    pub(super) fn file(&mut self, path: &str, text: &str) -> &mut Self {
+    pub(crate) fn file(&mut self, path: &str, text: &str) -> &mut Self {
         self.put(path, Node::File(text.into()))
     }
-    pub(super) fn bytes(&mut self, path: &str, bytes: Vec<u8>) -> &mut Self {
+    pub(crate) fn bytes(&mut self, path: &str, bytes: Vec<u8>) -> &mut Self {
         self.put(path, Node::File(bytes))
     }
-    pub(super) fn link(&mut self, path: &str, target: &str) -> &mut Self {
+    pub(crate) fn link(&mut self, path: &str, target: &str) -> &mut Self {
         self.put(path, Node::Link(target.into()))
     }
-    pub(super) fn socket(&mut self, path: &str) -> &mut Self {
+    pub(crate) fn socket(&mut self, path: &str) -> &mut Self {
         self.put(path, Node::Other(FileType::Socket))
     }
-    pub(super) fn device(&mut self, path: &str) -> &mut Self {
+    pub(crate) fn device(&mut self, path: &str) -> &mut Self {
         self.put(path, Node::Other(FileType::Device))
     }
     /// Something that may not be looked at.
-    pub(super) fn locked(&mut self, path: &str) -> &mut Self {
+    pub(crate) fn locked(&mut self, path: &str) -> &mut Self {
         self.put(path, Node::Locked)
     }
-    pub(super) fn owned(&mut self, path: &str, uid: u32) -> &mut Self {
+    pub(crate) fn owned(&mut self, path: &str, uid: u32) -> &mut Self {
         self.nodes.get_mut(Path::new(path)).unwrap().1 = uid;
         self
     }
-    pub(super) fn remove(&mut self, path: &str) -> &mut Self {
+    pub(crate) fn remove(&mut self, path: &str) -> &mut Self {
         self.nodes.retain(|known, _| !known.starts_with(path));
         self
     }
     /// A repository as `git init` leaves it.
-    pub(super) fn repository(&mut self, tree: &str) -> &mut Self {
+    pub(crate) fn repository(&mut self, tree: &str) -> &mut Self {
         self.git_directory(&format!("{tree}/.git"))
     }
-    pub(super) fn git_directory(&mut self, git: &str) -> &mut Self {
+    pub(crate) fn git_directory(&mut self, git: &str) -> &mut Self {
         for name in ["hooks", "objects", "refs", "logs", "info"] {
             self.directory(&format!("{git}/{name}"));
         }
@@ -233,7 +233,7 @@ impl View for Fake {
 }
 
 /// The built-in policy `name` in the workspace `/home/u/ws`.
-pub(super) fn request(name: &str) -> Request {
+pub(crate) fn request(name: &str) -> Request {
     let file = PolicyFile::builtin(name).unwrap();
     Request {
         layers: vec![Written { file, base: AbsPath::root(), source: Source::BuiltIn }],
@@ -245,19 +245,19 @@ pub(super) fn request(name: &str) -> Request {
     }
 }
 
-pub(super) fn workspace_write() -> Request {
+pub(crate) fn workspace_write() -> Request {
     request("workspace-write")
 }
 
 impl Request {
     /// With a policy file in `/home/u/policies`, without its version.
-    pub(super) fn file(self, text: &str) -> Self {
+    pub(crate) fn file(self, text: &str) -> Self {
         self.layer(text, Source::File(abs("/home/u/policies/p.toml")))
     }
-    pub(super) fn command_line(self, text: &str) -> Self {
+    pub(crate) fn command_line(self, text: &str) -> Self {
         self.layer(text, Source::CommandLine)
     }
-    pub(super) fn grant(self, text: &str) -> Self {
+    pub(crate) fn grant(self, text: &str) -> Self {
         self.layer(text, Source::Grant)
     }
     fn layer(mut self, text: &str, source: Source) -> Self {
@@ -266,22 +266,22 @@ impl Request {
         self.layers.push(Written { file, base, source });
         self
     }
-    pub(super) fn workspace(mut self, path: &str) -> Self {
+    pub(crate) fn workspace(mut self, path: &str) -> Self {
         self.workspaces = vec![abs(path)];
         self.cwd = abs(path);
         self
     }
-    pub(super) fn on(&self, fake: &Fake) -> Result<Policy, ResolveError> {
+    pub(crate) fn on(&self, fake: &Fake) -> Result<Policy, ResolveError> {
         resolve(self, fake)
     }
 }
 
 impl Policy {
-    pub(super) fn at(&self, path: &str) -> Access {
+    pub(crate) fn at(&self, path: &str) -> Access {
         self.fs.access_at(&abs(path))
     }
     /// The reasons for which `entry` grants nothing.
-    pub(super) fn ignored(&self, entry: &str) -> String {
+    pub(crate) fn ignored(&self, entry: &str) -> String {
         let all = self.fs.not_granted.iter().filter(|one| one.entry == entry.into());
         all.map(|one| one.reason.to_string()).collect::<Vec<_>>().join("; ")
     }
