@@ -5,6 +5,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod approvals;
 mod beneath;
 mod capture;
 mod command;

@@ -1,5 +1,6 @@
 //! A run's identity and its start.
 
+use std::io;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Crockford's base 32.
@@ -30,6 +31,16 @@ impl Stamp {
             started: humantime::format_rfc3339_millis(now).to_string(),
         }
     }
+}
+
+/// An id that sorts by time and that nobody guesses: a ULID.
+///
+/// # Errors
+/// Where the kernel gives no random numbers.
+pub(crate) fn fresh() -> io::Result<String> {
+    let mut random = [0; 16];
+    getrandom::fill(&mut random).map_err(io::Error::other)?;
+    Ok(ulid(SystemTime::now(), u128::from_le_bytes(random)))
 }
 
 fn ulid(time: SystemTime, random: u128) -> String {

@@ -180,6 +180,13 @@ impl Desk {
         self.end(id, outcome, by, now, log)
     }
 
+    /// Whether [`answer`](Self::answer) would take `answer` as it is.
+    pub fn takes(&self, id: &ApprovalRequestId, answer: &Answer, now: Duration) -> bool {
+        let offered = |request: &ApprovalRequest| request.choices.iter().any(|choice| choice.takes(answer));
+        let prompted = self.state.prompted(id).filter(|waiting| now < waiting.deadline);
+        self.forbidden().is_none() && prompted.is_some_and(|waiting| offered(&waiting.request))
+    }
+
     /// No answer came from the chain.
     ///
     /// # Errors

@@ -160,9 +160,13 @@ fn hash_after<'t>(trail: &'t Trail, entry: &Entry) -> Option<&'t Digest> {
 impl Trail {
     /// Reads a log without its head: what is missing at its end does not show.
     pub fn read(session: &SessionId, log: &[u8]) -> Self {
-        let mut trail =
-            Self { entries: Vec::new(), head: Head::start(session), length: 0, faults: Vec::new() };
-        for (index, line) in log.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        Self::after(Head::start(session), log)
+    }
+
+    /// Reads what was added to a log that ended at `head`. Lines are counted from there.
+    pub fn after(head: Head, added: &[u8]) -> Self {
+        let mut trail = Self { entries: Vec::new(), head, length: 0, faults: Vec::new() };
+        for (index, line) in added.split_inclusive(|byte| *byte == b'\n').enumerate() {
             if let Some(fault) = trail.add(index + 1, line) {
                 trail.faults.push(fault);
             }

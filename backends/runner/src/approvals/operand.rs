@@ -1,0 +1,124 @@
+//! What a command would run and read, by content: the program as the sandbox would find it, and the files that its words
+//! name.
+//!
+//! Nothing here blocks on what it looks at: a name is first opened as a place only (`O_PATH`), and read only where that is
+//! a regular file, without waiting for it. It says what a file holds now. A file that the command could write, or anybody
+//! else, may hold something else a moment later: what is approved is measured again right before the start.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use confine_core::approval::{Digest, Measured};
+use confine_core::{AbsPath, Policy};
+use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, open};
+use nix::sys::stat::Mode;
+use nix::unistd::{AccessFlags, faccessat};
+
+use crate::digest;
+
+/// How much of a file is read. A larger one is known by which file it is, and by when it last changed.
+const LARGEST: u64 = 64 * 1024 * 1024;
+/// What the stage searches where the program's environment has no `PATH`, as execvp(3).
+const DEFAULT_PATH: &str = "/bin:/usr/bin";
+
+/// The program that the sandbox would run for the word `program`: with its own `PATH`, and only what is in its view.
+/// `None` where it would find none.
+pub(super) fn program(
+    program: &OsStr,
+    path: Option<&OsStr>,
+    cwd: &AbsPath,
+    policy: &Policy,
+) -> Option<Measured> {
+    candidates(program, path).into_iter().find_map(|candidate| {
+        let resolved = std::fs::canonicalize(cwd.as_path().join(candidate)).ok()?;
+        let resolved = AbsPath::new(resolved).ok()?;
+        let in_view = policy.fs.access_at(&resolved).shows_host();
+        let may = faccessat(AT_FDCWD, resolved.as_path(), AccessFlags::X_OK, AtFlags::AT_EACCESS);
+        if in_view && may.is_ok() { measure(&resolved) } else { None }
+    })
+}
+
+/// Every regular file that one of `words` names, each once, in the order of the words. For an option with a value
+/// (`--file=NAME`) the value is looked at too.
+pub(super) fn operands(words: &[OsString], cwd: &AbsPath) -> Vec<Measured> {
+    let mut found: Vec<Measured> = Vec::new();
+    for name in words.iter().flat_map(|word| names(word)) {
+        let measured = std::fs::canonicalize(cwd.as_path().join(name)).ok();
+        let Some(measured) = measured.and_then(|path| measure(&AbsPath::new(path).ok()?)) else { continue };
+        if !found.contains(&measured) {
+            found.push(measured);
+        }
+    }
+    found
+}
+
+fn candidates(program: &OsStr, path: Option<&OsStr>) -> Vec<PathBuf> {
+    if program.is_empty() {
+        return Vec::new();
+    }
+    if program.as_bytes().contains(&b'/') {
+        return vec![PathBuf::from(program)];
+    }
+    let directories = path.unwrap_or(OsStr::new(DEFAULT_PATH)).as_bytes().split(|byte| *byte == b':');
+    directories.map(|directory| Path::new(OsStr::from_bytes(directory)).join(program)).collect()
+}
+
+/// The names that a word may be: itself, and the value of an option.
+fn names(word: &OsStr) -> impl Iterator<Item = &OsStr> {
+    let bytes = word.as_bytes();
+    let value = bytes.iter().position(|byte| *byte == b'=').and_then(|at| bytes.get(at + 1..));
+    let value = value.filter(|_| bytes.starts_with(b"-"));
+    [Some(bytes), value].into_iter().flatten().filter(|name| !name.is_empty()).map(OsStr::from_bytes)
+}
+
+/// `None` for what is no regular file.
+fn measure(path: &AbsPath) -> Option<Measured> {
+    let place = open(path.as_path(), OFlag::O_PATH | OFlag::O_CLOEXEC, Mode::empty()).ok()?;
+    let file = File::from(place);
+    let metadata = file.metadata().ok()?;
+    if !metadata.is_file() {
+        return None;
+    }
+    let content =
+        content(&file.into(), &metadata).unwrap_or_else(|_| Digest::of(stamp(&metadata).as_bytes()));
+    Some(Measured { path: path.clone(), content: Some(content) })
+}
+
+/// # Errors
+/// `FileTooLarge`, `WouldBlock` for a file of the kernel's that has nothing to say yet, and as open(2) and read(2).
+fn content(place: &OwnedFd, metadata: &Metadata) -> io::Result<Digest> {
+    if metadata.len() > LARGEST {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    let itself = format!("/proc/self/fd/{}", place.as_raw_fd());
+    let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
+    let mut file = File::from(open(itself.as_str(), flags, Mode::empty())?);
+    let digest = digest::of_file(Read::by_ref(&mut file).take(LARGEST))?;
+    match file.read(&mut [0])? {
+        0 => Digest::try_from(format!("sha256:{digest}")).map_err(io::Error::other),
+        // It grew, or it is one of the kernel's, which tell no length.
+        _ => Err(io::ErrorKind::FileTooLarge.into()),
+    }
+}
+
+/// What changes whenever the file is written: which it is, its length, and when it last changed.
+fn stamp(metadata: &Metadata) -> String {
+    let numbers = [
+        i64::try_from(metadata.dev()).unwrap_or(-1),
+        i64::try_from(metadata.ino()).unwrap_or(-1),
+        i64::try_from(metadata.len()).unwrap_or(-1),
+        metadata.mtime(),
+        metadata.mtime_nsec(),
+        metadata.ctime(),
+        metadata.ctime_nsec(),
+    ];
+    format!("stamp:{}", numbers.map(|number| number.to_string()).join(":"))
+}
+
+#[cfg(test)]
+mod tests;
