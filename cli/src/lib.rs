@@ -20,6 +20,7 @@ mod modes;
 mod plan;
 mod policy;
 mod probe;
+mod prompt;
 mod quarantine;
 mod recovery;
 mod request;

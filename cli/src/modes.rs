@@ -53,7 +53,8 @@ fn restore_on_panic() {
     });
 }
 
-fn restore() {
+/// Whoever changed them: they are as before.
+pub(crate) fn restore() {
     let Ok(mut saved) = SAVED.try_lock() else { return };
     if let Some((terminal, before)) = saved.take() {
         let _ = tcsetattr(terminal, OptionalActions::Flush, &before);

@@ -12,7 +12,7 @@ use crate::{answer, request, shell};
 
 /// Prints the plan: shell-quoted, or as JSON.
 pub(crate) fn plan(arguments: &Plan) -> Answer {
-    without_runner(&arguments.run)?;
+    without_runner(&arguments.run, arguments.policy.ask)?;
     let resolved = request::resolve(&arguments.policy)?;
     let confine = request::detect(&arguments.run.backend, &resolved.policy)?;
     let mut command = confine.command(&arguments.words).cwd(resolved.cwd).policy(&resolved.policy);
@@ -32,13 +32,14 @@ pub(crate) fn plan(arguments: &Plan) -> Answer {
 }
 
 /// Options that only mean something where confine itself runs the command.
-fn without_runner(options: &RunOptions) -> Result<(), LaunchFault> {
+fn without_runner(options: &RunOptions, asks: bool) -> Result<(), LaunchFault> {
     let runner_only = [
         ("--tty", options.tty),
         ("--report", options.report.is_some()),
         ("--max-output", options.max_output.is_some()),
         ("--annotate", options.annotate),
         ("--strict", options.strict),
+        ("--ask", asks),
     ];
     match runner_only.into_iter().find(|(_, given)| *given) {
         Some((option, _)) => Err(fault::usage(

@@ -25,6 +25,26 @@ pub(crate) struct Resolved {
     pub(crate) policy: Policy,
     /// Where it starts.
     pub(crate) cwd: AbsPath,
+    /// What the policy was resolved from.
+    pub(crate) basis: Basis,
+}
+
+/// What a policy was resolved from.
+pub(crate) struct Basis {
+    loaded: Loaded,
+    request: Request,
+}
+
+impl Basis {
+    /// The policy with one more layer after those of the caller. A workspace's own policy still comes last.
+    ///
+    /// # Errors
+    /// A layer that is wrong here, by the name of its entry.
+    pub(crate) fn with(&self, layer: &Written) -> Result<Policy, PoliciesError> {
+        let mut request = self.request.clone();
+        request.layers.push(layer.clone());
+        self.loaded.resolve(&request, &HostView::here())
+    }
 }
 
 /// Resolves the options against this host.
@@ -34,7 +54,7 @@ pub(crate) struct Resolved {
 pub(crate) fn resolve(options: &PolicyOptions) -> Result<Resolved, LaunchFault> {
     let (loaded, request) = request(options, &Places::here())?;
     let policy = policy(&loaded, &request)?;
-    Ok(Resolved { policy, cwd: request.cwd })
+    Ok(Resolved { policy, cwd: request.cwd.clone(), basis: Basis { loaded, request } })
 }
 
 /// As [`resolve`], for a run: what it keeps has its place before the policy says who may write there.

@@ -1,9 +1,13 @@
 //! `confine run`: confine a command, run it, exit as it did.
 
 pub(crate) mod account;
+mod ask;
+mod asking;
+mod call;
 mod follow;
+mod input;
 mod sink;
-mod stop;
+pub(crate) mod stop;
 mod terminal;
 
 use std::ffi::{OsStr, OsString};
@@ -11,17 +15,16 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use confine_core::outcome::exit;
 use confine_core::{AbsPath, LaunchFault, LaunchStage, Outcome, Policy, Report};
-use confine_runner::{Command, Confine, Stdio, unstarted};
+use confine_runner::unstarted;
 
 use crate::arguments::Run;
 use crate::fault::{self, Answer};
 use crate::request::{self, Resolved};
 use crate::{annotate, answer};
 
+use call::Call;
 use sink::Sink;
-
-/// What is kept of a relayed standard error, head and tail, in bytes.
-const KEPT: u64 = 256 * 1024;
+use stop::Stops;
 
 /// A run that came to its end: what is reported, and how it ended by the records.
 struct Ended {
@@ -86,44 +89,29 @@ fn intended(words: &[OsString]) -> Option<(&OsStr, &[OsString])> {
 }
 
 fn attempt(arguments: &Run, sink: &mut Option<Sink>, known: &mut Known) -> Result<Ended, LaunchFault> {
-    let resolved = request::resolve_to_run(&arguments.policy)?;
-    *known = Known { cwd: Some(resolved.cwd.clone()), policy: Some(resolved.policy.clone()) };
-    if let Some(Err(refused)) = sink.as_ref().map(|sink| sink.check(&resolved.policy)) {
+    let Resolved { policy, cwd, basis } = request::resolve_to_run(&arguments.policy)?;
+    *known = Known { cwd: Some(cwd.clone()), policy: Some(policy.clone()) };
+    if let Some(Err(refused)) = sink.as_ref().map(|sink| sink.check(&policy)) {
         *sink = None;
         return Err(refused);
     }
-    let confine = request::detect(&arguments.run.backend, &resolved.policy)?;
-    let command = command(&confine, arguments, &resolved)?;
+    let confine = request::detect(&arguments.run.backend, &policy)?;
+    let call = Call { arguments, confine, cwd, policy };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| fault::system(LaunchStage::Spawn, "start the runtime", &error))?;
-    let ended = runtime.block_on(follow::follow(command, arguments.run.tty))?;
+    let ended = runtime.block_on(async {
+        let mut stops = Stops::install()
+            .map_err(|error| fault::system(LaunchStage::Spawn, "watch for signals", &error))?;
+        match call.asks() && !arguments.run.tty {
+            true => ask::follow(&call, basis, sink.as_ref().and_then(Sink::path), &mut stops).await,
+            false => follow::follow(call.command(&call.policy)?, &mut stops, arguments.run.tty).await,
+        }
+    })?;
     // Nothing of the run is left in it, and this process ends next.
     std::mem::forget(runtime);
     Ok(ended)
-}
-
-fn command(confine: &Confine, arguments: &Run, resolved: &Resolved) -> Result<Command, LaunchFault> {
-    let mut command = confine.command(&arguments.words).cwd(resolved.cwd.clone()).policy(&resolved.policy);
-    if let Some(backend) = request::backend(&arguments.run.backend, confine)? {
-        command = command.backend(backend);
-    }
-    let judged = !arguments.json && (arguments.run.report.is_some() || arguments.run.annotate);
-    let kept = if judged { Some(KEPT) } else { arguments.run.max_output.map(|size| size.0) };
-    if let Some(bytes) = kept {
-        command = command.max_output(bytes);
-    }
-    if arguments.run.tty {
-        let size = terminal::size();
-        return Ok(command.stdin(Stdio::Pty { rows: size.ws_row, columns: size.ws_col }));
-    }
-    let (stdout, stderr) = match (arguments.json, judged) {
-        (true, _) => (Stdio::Capture, Stdio::Capture),
-        (false, true) => (Stdio::Inherit, Stdio::Tee),
-        (false, false) => (Stdio::Inherit, Stdio::Inherit),
-    };
-    Ok(command.stdin(Stdio::Inherit).stdout(stdout).stderr(stderr))
 }
 
 fn exit_code(arguments: &Run, ended: &Ended) -> u8 {

@@ -11,7 +11,6 @@ const LATER: &[(&str, &str)] = &[
     ("--network proxy", "the network proxy"),
     ("--allow", "the network proxy"),
     ("--resolve", "the network proxy"),
-    ("--ask", "approvals"),
     ("--rules", "command rules"),
     ("dialect", "the classification of denials"),
     ("rules", "command rules"),

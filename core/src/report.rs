@@ -61,7 +61,7 @@ pub struct Report {
     pub launch_fault: Option<LaunchFault>,
     /// Who said no: before it started, or to what a denial would have taken.
     pub refusal: Option<Refusal>,
-    /// Earlier attempts of the same call, oldest first.
+    /// Every run of a call that ran more than once, oldest first; the last is what the other fields are about.
     pub attempts: Vec<Attempt>,
     /// Captured output; `None` where it was passed through.
     pub output: Option<Output>,
@@ -157,7 +157,7 @@ impl Refusal {
     }
 }
 
-/// One earlier run of the same call.
+/// One run of a call that ran more than once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
     /// What was granted for it beyond the policy; `None` for the first.

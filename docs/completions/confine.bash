@@ -183,7 +183,7 @@ _confine() {
             return 0
             ;;
         confine__subcmd__classify)
-            opts="-h --policy --workspace --cwd --read --write --precreate --hide --protect --socket --device --git --network --accept-missing --env --timeout --memory --processes --backend --status --signal --stdout --stderr --status-record --json --help"
+            opts="-h --policy --workspace --cwd --read --write --precreate --hide --protect --socket --device --git --network --accept-missing --env --timeout --memory --processes --ask --backend --status --signal --stdout --stderr --status-record --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -359,7 +359,7 @@ _confine() {
             return 0
             ;;
         confine__subcmd__explain)
-            opts="-h --policy --workspace --cwd --read --write --precreate --hide --protect --socket --device --git --network --accept-missing --env --timeout --memory --processes --backend --json --help read write exec connect"
+            opts="-h --policy --workspace --cwd --read --write --precreate --hide --protect --socket --device --git --network --accept-missing --env --timeout --memory --processes --ask --backend --json --help read write exec connect"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -459,7 +459,7 @@ _confine() {
             return 0
             ;;
         confine__subcmd__plan)
-            opts="-h --policy --workspace --cwd --read --write --precreate --hide --protect --socket --device --git --network --accept-missing --env --timeout --memory --processes --backend --max-output --tty --report --annotate --strict --json --help"
+            opts="-h --policy --workspace --cwd --read --write --precreate --hide --protect --socket --device --git --network --accept-missing --env --timeout --memory --processes --ask --backend --max-output --tty --report --annotate --strict --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -567,7 +567,7 @@ _confine() {
             return 0
             ;;
         confine__subcmd__policy__subcmd__check)
-            opts="-h --policy --workspace --cwd --read --write --precreate --hide --protect --socket --device --git --network --accept-missing --env --timeout --memory --processes --json --help"
+            opts="-h --policy --workspace --cwd --read --write --precreate --hide --protect --socket --device --git --network --accept-missing --env --timeout --memory --processes --ask --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -649,7 +649,7 @@ _confine() {
             return 0
             ;;
         confine__subcmd__policy__subcmd__describe)
-            opts="-h --policy --workspace --cwd --read --write --precreate --hide --protect --socket --device --git --network --accept-missing --env --timeout --memory --processes --json --for --help"
+            opts="-h --policy --workspace --cwd --read --write --precreate --hide --protect --socket --device --git --network --accept-missing --env --timeout --memory --processes --ask --json --for --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -749,7 +749,7 @@ _confine() {
             return 0
             ;;
         confine__subcmd__policy__subcmd__show)
-            opts="-h --policy --workspace --cwd --read --write --precreate --hide --protect --socket --device --git --network --accept-missing --env --timeout --memory --processes --json --help"
+            opts="-h --policy --workspace --cwd --read --write --precreate --hide --protect --socket --device --git --network --accept-missing --env --timeout --memory --processes --ask --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -891,7 +891,7 @@ _confine() {
             return 0
             ;;
         confine__subcmd__run)
-            opts="-h --policy --workspace --cwd --read --write --precreate --hide --protect --socket --device --git --network --accept-missing --env --timeout --memory --processes --backend --max-output --tty --report --annotate --strict --json --help"
+            opts="-h --policy --workspace --cwd --read --write --precreate --hide --protect --socket --device --git --network --accept-missing --env --timeout --memory --processes --ask --backend --max-output --tty --report --annotate --strict --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -63,6 +63,7 @@ complete -c confine -n "__fish_confine_using_subcommand run" -l processes -d 'Pr
 complete -c confine -n "__fish_confine_using_subcommand run" -l backend -d '`auto`, or the name of a backend' -r
 complete -c confine -n "__fish_confine_using_subcommand run" -l max-output -d 'What is kept of each captured stream, half from its head and half from its tail' -r
 complete -c confine -n "__fish_confine_using_subcommand run" -l report -d 'Write the report to a file outside every write grant, or to an open descriptor' -r
+complete -c confine -n "__fish_confine_using_subcommand run" -l ask -d 'After a denial, ask on the terminal for the smallest grant that would lift it, and run again with exactly that'
 complete -c confine -n "__fish_confine_using_subcommand run" -l tty -d 'Give the program a pseudo-terminal of its own'
 complete -c confine -n "__fish_confine_using_subcommand run" -l annotate -d 'Say in one bracketed line on stderr what was denied, in which mode, and the smallest grant that would help'
 complete -c confine -n "__fish_confine_using_subcommand run" -l strict -d 'Exit 77 where a violation was seen and the program exited 0'
@@ -91,6 +92,7 @@ complete -c confine -n "__fish_confine_using_subcommand plan" -l processes -d 'P
 complete -c confine -n "__fish_confine_using_subcommand plan" -l backend -d '`auto`, or the name of a backend' -r
 complete -c confine -n "__fish_confine_using_subcommand plan" -l max-output -d 'What is kept of each captured stream, half from its head and half from its tail' -r
 complete -c confine -n "__fish_confine_using_subcommand plan" -l report -d 'Write the report to a file outside every write grant, or to an open descriptor' -r
+complete -c confine -n "__fish_confine_using_subcommand plan" -l ask -d 'After a denial, ask on the terminal for the smallest grant that would lift it, and run again with exactly that'
 complete -c confine -n "__fish_confine_using_subcommand plan" -l tty -d 'Give the program a pseudo-terminal of its own'
 complete -c confine -n "__fish_confine_using_subcommand plan" -l annotate -d 'Say in one bracketed line on stderr what was denied, in which mode, and the smallest grant that would help'
 complete -c confine -n "__fish_confine_using_subcommand plan" -l strict -d 'Exit 77 where a violation was seen and the program exited 0'
@@ -117,6 +119,7 @@ complete -c confine -n "__fish_confine_using_subcommand explain" -l timeout -d '
 complete -c confine -n "__fish_confine_using_subcommand explain" -l memory -d 'Resident memory of all processes together: `512MiB`, `2GiB`; a bare number is bytes' -r
 complete -c confine -n "__fish_confine_using_subcommand explain" -l processes -d 'Processes and threads' -r
 complete -c confine -n "__fish_confine_using_subcommand explain" -l backend -d '`auto`, or the name of a backend' -r
+complete -c confine -n "__fish_confine_using_subcommand explain" -l ask -d 'After a denial, ask on the terminal for the smallest grant that would lift it, and run again with exactly that'
 complete -c confine -n "__fish_confine_using_subcommand explain" -l json -d 'Answer as JSON'
 complete -c confine -n "__fish_confine_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c confine -n "__fish_confine_using_subcommand classify" -l policy -d '`read-only`, `workspace-write`, or a file: a word with `/`, `.toml` or `.json`' -r
@@ -145,6 +148,7 @@ complete -c confine -n "__fish_confine_using_subcommand classify" -l signal -d '
 complete -c confine -n "__fish_confine_using_subcommand classify" -l stdout -d 'A file with its standard output' -r -F
 complete -c confine -n "__fish_confine_using_subcommand classify" -l stderr -d 'A file with its standard error' -r -F
 complete -c confine -n "__fish_confine_using_subcommand classify" -l status-record -d 'A file with what bwrap\'s `--json-status-fd` gave: an `exit-code` in it tells that the program ran' -r -F
+complete -c confine -n "__fish_confine_using_subcommand classify" -l ask -d 'After a denial, ask on the terminal for the smallest grant that would lift it, and run again with exactly that'
 complete -c confine -n "__fish_confine_using_subcommand classify" -l json -d 'Answer as JSON'
 complete -c confine -n "__fish_confine_using_subcommand classify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c confine -n "__fish_confine_using_subcommand probe" -l require -d 'Exit 125 unless one usable backend enforces these effects' -r
@@ -175,6 +179,7 @@ complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_
 complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from check" -l timeout -d 'Wall-clock limit: `30s`, `10min`, `1h`; a bare number is seconds' -r
 complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from check" -l memory -d 'Resident memory of all processes together: `512MiB`, `2GiB`; a bare number is bytes' -r
 complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from check" -l processes -d 'Processes and threads' -r
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from check" -l ask -d 'After a denial, ask on the terminal for the smallest grant that would lift it, and run again with exactly that'
 complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from check" -l json -d 'Answer as JSON'
 complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from show" -l policy -d '`read-only`, `workspace-write`, or a file: a word with `/`, `.toml` or `.json`' -r
@@ -197,6 +202,7 @@ complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_
 complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from show" -l timeout -d 'Wall-clock limit: `30s`, `10min`, `1h`; a bare number is seconds' -r
 complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from show" -l memory -d 'Resident memory of all processes together: `512MiB`, `2GiB`; a bare number is bytes' -r
 complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from show" -l processes -d 'Processes and threads' -r
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from show" -l ask -d 'After a denial, ask on the terminal for the smallest grant that would lift it, and run again with exactly that'
 complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from show" -l json -d 'Answer as JSON'
 complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -l policy -d '`read-only`, `workspace-write`, or a file: a word with `/`, `.toml` or `.json`' -r
@@ -220,6 +226,7 @@ complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_
 complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -l memory -d 'Resident memory of all processes together: `512MiB`, `2GiB`; a bare number is bytes' -r
 complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -l processes -d 'Processes and threads' -r
 complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -l for -d 'For whom it is written' -r -f -a "model\t'A language model that works under the policy'"
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -l ask -d 'After a denial, ask on the terminal for the smallest grant that would lift it, and run again with exactly that'
 complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -l json -d 'Answer as JSON'
 complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from schema" -s h -l help -d 'Print help'

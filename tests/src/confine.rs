@@ -1,7 +1,7 @@
 //! One call of the command line under test.
 
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -90,6 +90,11 @@ impl<'a> Confine<'a> {
         let name = format!("{}.json", COUNT.fetch_add(1, Ordering::Relaxed));
         self.report = Some(self.scene.reports().join(name));
         self
+    }
+
+    /// Where its report will be, where it makes one.
+    pub fn report(&self) -> Option<&Path> {
+        self.report.as_deref()
     }
 
     /// The call as a command: `confine run OPTIONS -- WORDS`, or without `-- WORDS` where there are none.

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use confine_core::policy::resolve::{Request, Written, resolve};
+use confine_core::policy::resolve::{Request, ResolveError, Written, resolve};
 use confine_core::policy::{Policy, PolicyFile, Source};
 use confine_core::{AbsPath, Effects};
+use confine_runner::view::HostView;
 use confine_runner::{Builder, Confine};
 
 use crate::installation;
@@ -19,19 +20,32 @@ pub fn builder() -> Builder {
 /// # Panics
 /// When it does not resolve.
 pub fn workspace_write(workspace: &Path, losses: &str) -> Policy {
+    let mut policy = resolved(workspace, []).expect("the policy resolves");
+    policy.accept_missing.extend(losses.parse::<Effects>().expect("effects"));
+    policy
+}
+
+/// The same with one more layer.
+///
+/// # Errors
+/// As [`resolve`].
+pub fn widened(workspace: &Path, layer: &Written) -> Result<Policy, ResolveError> {
+    resolved(workspace, [layer.clone()])
+}
+
+fn resolved(workspace: &Path, more: impl IntoIterator<Item = Written>) -> Result<Policy, ResolveError> {
     let workspace = absolute(workspace);
     let file = PolicyFile::builtin("workspace-write").expect("a built-in policy");
+    let own = Written { file, base: workspace.clone(), source: Source::BuiltIn };
     let request = Request {
-        layers: vec![Written { file, base: workspace.clone(), source: Source::BuiltIn }],
+        layers: [own].into_iter().chain(more).collect(),
         workspaces: vec![workspace.clone()],
         workspaces_named: true,
         cwd: workspace,
         own_directories: Vec::new(),
         own_files: Vec::new(),
     };
-    let mut policy = resolve(&request, &confine_runner::view::HostView::here()).expect("the policy resolves");
-    policy.accept_missing.extend(losses.parse::<Effects>().expect("effects"));
-    policy
+    resolve(&request, &HostView::here())
 }
 
 /// A path as the library takes it.

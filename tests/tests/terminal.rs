@@ -1,106 +1,15 @@
 //! `confine run` on a terminal, with `--tty` and without: tried in tmux, by keys and by what the screen shows.
 
-use std::path::PathBuf;
-use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use confine_tests::world::{assert_gone, content, living, marker, within};
-use confine_tests::{Backend, Finished, Scene, User, each, installation, needs};
+use confine_tests::tmux::Terminal;
+use confine_tests::world::{assert_gone, living, marker, within};
+use confine_tests::{Backend, Scene, User, each, needs};
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 
 const PATIENCE: Duration = Duration::from_secs(15);
 const SHELL: &str = "bash --norc --noprofile";
-
-/// A terminal of the scene's user, in which one call of confine runs. Dropped, it is closed.
-struct Terminal<'a> {
-    scene: &'a Scene,
-}
-
-impl<'a> Terminal<'a> {
-    /// 80 by 24, with the settings noted before and after `confine run OPTIONS -- WORDS`.
-    fn start(scene: &'a Scene, options: &str, words: &str) -> Self {
-        let confine = installation::confine();
-        let backend = scene.backend.options().join(" ");
-        let call = format!("exec {} run {backend} {options} -- {words}", confine.display());
-        scene.write(&scene.home().join("call"), &format!("echo $$ > ~/pid\n{call}\n"));
-        let script = "trap : INT; stty -a > ~/before; sh ~/call; echo $? > ~/code; stty -a > ~/after; echo over; sleep 60";
-        let terminal = Self { scene };
-        for name in ["before", "after", "code", "pid"] {
-            let _ = std::fs::remove_file(terminal.note(name));
-        }
-        terminal.tmux(&["-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", script]).exits(0);
-        terminal
-    }
-
-    fn note(&self, name: &str) -> PathBuf {
-        self.scene.home().join(name)
-    }
-
-    fn tmux(&self, words: &[&str]) -> Finished {
-        let mut command: Command = self.scene.command("tmux");
-        command.args(["-L", "terminal"]).args(words);
-        command.env("TMUX_TMPDIR", self.scene.reports()).env("TERM", "xterm").env("SHELL", "/bin/sh");
-        Finished::of(command, &[])
-    }
-
-    /// Presses keys, named as tmux does.
-    fn press(&self, keys: &[&str]) {
-        self.tmux(&[&["send-keys"], keys].concat());
-    }
-
-    /// Types a line.
-    fn line(&self, line: &str) {
-        self.tmux(&["send-keys", "-l", line]);
-        self.press(&["Enter"]);
-    }
-
-    fn screen(&self) -> String {
-        self.tmux(&["capture-pane", "-p", "-S", "-200"]).stdout
-    }
-
-    /// Waits until the screen shows `text`.
-    #[track_caller]
-    fn shows(&self, text: &str) {
-        let shown = within(PATIENCE, || self.screen().contains(text));
-        assert!(shown, "`{text}` is not shown:\n{}", self.screen());
-    }
-
-    /// Waits for the end of the call, and compares the terminal's settings.
-    #[track_caller]
-    fn ends_with(self, code: &str) {
-        let after = self.note("after");
-        let over = within(PATIENCE, || content(&after).is_some_and(|settings| settings.ends_with('\n')));
-        assert!(over, "it does not end:\n{}", self.screen());
-        assert_eq!(content(&self.note("code")).as_deref().map(str::trim), Some(code), "{}", self.screen());
-        let settings = |name: &str| {
-            let noted = content(&self.note(name)).expect("stty said something");
-            // The size is the terminal's, which the test may have changed.
-            noted.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
-        };
-        assert_eq!(settings("after"), settings("before"));
-    }
-
-    /// confine's process id.
-    fn confine(&self) -> Pid {
-        let pid = content(&self.note("pid")).expect("it started");
-        Pid::from_raw(pid.trim().parse().expect("a number"))
-    }
-
-    /// Until a process with `marker` runs.
-    #[track_caller]
-    fn until_living(&self, marker: &str) {
-        let runs = || living(marker).iter().any(|line| line.split(' ').nth(1) == Some("sleep"));
-        assert!(within(PATIENCE, runs), "it does not start:\n{}", self.screen());
-    }
-}
-
-impl Drop for Terminal<'_> {
-    fn drop(&mut self) {
-        self.tmux(&["kill-server"]);
-    }
-}
 
 /// With a shell that has shown its prompt.
 fn shell<'a>(scene: &'a Scene) -> Terminal<'a> {

@@ -65,6 +65,9 @@ pub(crate) struct PolicyOptions {
     /// Processes and threads.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) processes: Option<u64>,
+    /// After a denial, ask on the terminal for the smallest grant that would lift it, and run again with exactly that.
+    #[arg(long)]
+    pub(crate) ask: bool,
 }
 
 /// How it runs.
@@ -78,7 +81,7 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
     pub(crate) max_output: Option<Size>,
     /// Give the program a pseudo-terminal of its own.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "ask")]
     pub(crate) tty: bool,
     /// Write the report to a file outside every write grant, or to an open descriptor.
     #[arg(long, value_name = "FILE|fd:N")]

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use confine_core::policy::PolicyFile;
 use confine_core::policy::file::{
-    Enforcement, EnvironmentTable, Filesystem, LimitsTable, Network as NetworkTable, NetworkAccess,
+    Approval, ApprovalDefault, Enforcement, EnvironmentTable, Filesystem, LimitsTable,
+    Network as NetworkTable, NetworkAccess,
 };
 use confine_core::policy::git::Git as GitRule;
 use confine_core::{Effects, Text};
@@ -28,6 +29,7 @@ pub(super) fn file(options: &PolicyOptions) -> PolicyFile {
             accept_missing: options.accept_missing.iter().flat_map(Effects::iter).collect(),
             ..Enforcement::default()
         },
+        approval: Approval { default: options.ask.then_some(ApprovalDefault::Ask) },
         ..PolicyFile::default()
     }
 }

@@ -19,12 +19,11 @@ const REST: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// Whatever kept it from being spawned.
-pub(super) async fn follow(command: Command, tty: bool) -> Result<Ended, LaunchFault> {
-    let mut stops = Stops::install().map_err(|error| system("watch for signals", &error))?;
+pub(super) async fn follow(command: Command, stops: &mut Stops, tty: bool) -> Result<Ended, LaunchFault> {
     let mut run = command.spawn().await.map_err(|refused| refused.fault())?;
     let cancel = run.canceller();
     let mut events = run.events();
-    let mut terminal = if tty { terminal(&mut run, &mut stops, &cancel).await? } else { None };
+    let mut terminal = if tty { terminal(&mut run, stops, &cancel).await? } else { None };
     let mut outcome = None;
     let waited = run.wait();
     tokio::pin!(waited);

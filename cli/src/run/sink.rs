@@ -91,18 +91,15 @@ impl Sink {
     /// # Errors
     /// When the file lies in a write grant.
     pub(crate) fn check(&self, policy: &Policy) -> Result<(), LaunchFault> {
-        let Self::File(_, path) = self else { return Ok(()) };
-        let writable = |at: &AbsPath| policy.fs.access_at(at) == Access::Write;
-        if !writable(path) && !path.parent().is_some_and(|parent| writable(&parent)) {
-            return Ok(());
+        self.path().map_or(Ok(()), |path| out_of_reach(path, policy))
+    }
+
+    /// Its canonical path, where it is a file.
+    pub(crate) const fn path(&self) -> Option<&AbsPath> {
+        match self {
+            Self::File(_, path) => Some(path),
+            Self::Descriptor(_) => None,
         }
-        Err(LaunchFault {
-            path: Some(path.clone()),
-            ..fault::usage(
-                format!("write the report to `{path}`: the confined program may write there"),
-                "name a file outside the workspace and every other write grant, or use `--report fd:N`",
-            )
-        })
     }
 
     /// Writes `report`, and makes the file appear.
@@ -117,6 +114,25 @@ impl Sink {
         };
         written.map_err(|error| fault::system(LaunchStage::Usage, "write the report", &error).help(help))
     }
+}
+
+/// Whether the report at `path` is safe from a program under `policy`.
+///
+/// # Errors
+/// Where the program may write there.
+pub(crate) fn out_of_reach(path: &AbsPath, policy: &Policy) -> Result<(), LaunchFault> {
+    let writable =
+        |at: &AbsPath| policy.fs.access_at(at) == Access::Write || policy.fs.precreate.contains(at);
+    if !writable(path) && !path.parent().is_some_and(|parent| writable(&parent)) {
+        return Ok(());
+    }
+    Err(LaunchFault {
+        path: Some(path.clone()),
+        ..fault::usage(
+            format!("write the report to `{path}`: the confined program may write there"),
+            "name a file outside the workspace and every other write grant, or use `--report fd:N`",
+        )
+    })
 }
 
 fn descriptor(number: &[u8]) -> Result<Sink, LaunchFault> {

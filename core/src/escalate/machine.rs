@@ -78,6 +78,8 @@ pub struct Why(pub String);
 
 /// How often one call may be granted something.
 const ROUNDS: usize = 8;
+/// How often two policies are compared before one is taken to narrow the other.
+const COMPARED: usize = 3;
 
 impl Escalation {
     /// For a call of `argv` under `policy`. `widen` resolves what `policy` was resolved from with one more layer: a
@@ -199,19 +201,26 @@ impl Escalation {
         Step::Ask(Box::new(Proposal { subject, justification, rerun }))
     }
 
-    /// The policy with `grant` beyond all that was granted before; `None` where it is not wider.
+    /// The policy with `grant` beyond all that was granted before; `None` where it is not wider than that is now. On a host
+    /// whose sockets and files come and go, the two are compared again where they were resolved from different ones.
     fn widened(&self, grant: &Grant) -> Result<Option<Policy>, Why> {
         let all: Vec<Grant> = self.granted.iter().chain([grant]).cloned().collect();
-        let layer = Grant::layer(&all).map_err(|error| Why(error.to_string()))?;
-        let policy = (self.widen)(&layer).map_err(Why)?;
-        if self.policy.covers(&policy) {
-            return Ok(None);
+        for _ in 0..COMPARED {
+            let now = self.resolved(&self.granted)?;
+            let policy = self.resolved(&all)?;
+            if now.covers(&policy) {
+                return Ok(None);
+            }
+            if policy.covers(&now) {
+                return Ok(Some(policy));
+            }
         }
-        if policy.covers(&self.policy) {
-            Ok(Some(policy))
-        } else {
-            Err(Why("it would also narrow the policy".to_owned()))
-        }
+        Err(Why("it would also narrow the policy".to_owned()))
+    }
+
+    fn resolved(&self, grants: &[Grant]) -> Result<Policy, Why> {
+        let layer = Grant::layer(grants).map_err(|error| Why(error.to_string()))?;
+        (self.widen)(&layer).map_err(Why)
     }
 }
 

@@ -1,0 +1,136 @@
+//! The terminal as an approver: the question on `/dev/tty`, whatever the command's own streams are.
+//!
+//! The program that is asked about cannot answer: it has no controlling terminal, and it has ended. What was typed before
+//! the question stood there is dropped, and so is what a terminal sends by itself.
+
+mod device;
+mod grant;
+mod key;
+mod line;
+mod view;
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use confine_core::approval::{Answer, ApprovalRequest, Approver, DEADLINE, async_trait};
+use tokio::sync::Mutex;
+use tokio::time::timeout;
+
+use crate::modes;
+use crate::run::stop::Stops;
+
+use device::Device;
+use line::{Entered, Line};
+
+pub(crate) use device::is_there;
+
+/// How often the time that is left is shown again.
+const TICK: Duration = Duration::from_millis(250);
+
+/// How long a question may take to go away.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The person at the controlling terminal, who reads one question at a time.
+#[derive(Debug, Default)]
+pub(crate) struct Person(Mutex<()>);
+
+impl Person {
+    /// Once no question stands on the terminal, and its modes are as before. An approver is not waited for by whoever asks:
+    /// at the deadline it may be about to clear up.
+    pub(crate) async fn is_done(&self) {
+        let _ = timeout(PATIENCE, self.0.lock()).await;
+        modes::restore();
+    }
+}
+
+#[async_trait]
+impl Approver for Person {
+    /// `None` where nobody is there, or nobody any more.
+    async fn answer(&self, request: &ApprovalRequest) -> Option<Answer> {
+        let _reads = self.0.lock().await;
+        let mut conversation = Conversation::begin(request).await.ok()?;
+        conversation.answer().await.ok()
+    }
+}
+
+/// One question that is being asked.
+struct Conversation<'a> {
+    request: &'a ApprovalRequest,
+    device: Device,
+    stops: Stops,
+    line: Line,
+    began: Instant,
+    status: String,
+    over: &'static str,
+}
+
+impl<'a> Conversation<'a> {
+    async fn begin(request: &'a ApprovalRequest) -> io::Result<Self> {
+        let (stops, device, began) = (Stops::install()?, Device::take()?, Instant::now());
+        device.show(&view::question(request)).await?;
+        let (line, status, over) = (Line::default(), String::new(), "nobody answered");
+        Ok(Self { request, device, stops, line, began, status, over })
+    }
+
+    /// The answer; a signal that tells confine to stop is one too. An error where the terminal is gone.
+    async fn answer(&mut self) -> io::Result<Answer> {
+        loop {
+            self.count().await?;
+            let keys = tokio::select! {
+                keys = self.device.keys(TICK) => keys?,
+                _ = self.stops.next() => return Ok(self.ends(Answer::Cancel)),
+            };
+            match self.line.take(&keys, self.began.elapsed()) {
+                Entered::Nothing => {}
+                Entered::Cancel => return Ok(self.ends(Answer::Cancel)),
+                Entered::Line(typed) => {
+                    if let Some(answer) = self.read(&typed).await? {
+                        return Ok(self.ends(answer));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Shows the last line again where it is another one, over the one before.
+    async fn count(&mut self) -> io::Result<()> {
+        let left = DEADLINE.saturating_sub(self.began.elapsed());
+        let status = view::status(&self.request.choices, left, self.line.typed());
+        if status == self.status {
+            return Ok(());
+        }
+        let rest = self.status.len().saturating_sub(status.len());
+        self.device.print(&format!("\r{status}{}{}", " ".repeat(rest), "\u{8}".repeat(rest))).await?;
+        self.status = status;
+        Ok(())
+    }
+
+    /// What a line says; one that says nothing is explained, and the question stays.
+    async fn read(&mut self, typed: &str) -> io::Result<Option<Answer>> {
+        let answer = key::answer(&self.request.choices, typed);
+        let text = match &answer {
+            Some(_) => return Ok(answer),
+            None if key::asks_for_the_whole(typed) => view::whole(self.request),
+            None => view::misunderstood(&self.request.choices),
+        };
+        self.status.clear();
+        self.device.print(&format!("\n{text}")).await?;
+        Ok(None)
+    }
+
+    fn ends(&mut self, answer: Answer) -> Answer {
+        self.over = match &answer {
+            Answer::AllowOnce | Answer::AllowForSession | Answer::AllowAlways => "allowed",
+            Answer::Reject { .. } => "refused",
+            Answer::Cancel => "cancelled",
+        };
+        answer
+    }
+}
+
+/// Also where the time is over, or somebody else answered: the question is closed, so that nobody answers it any more.
+impl Drop for Conversation<'_> {
+    fn drop(&mut self) {
+        self.device.print_now(&format!("\nconfine: {}\n", self.over));
+    }
+}

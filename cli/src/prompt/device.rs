@@ -1,0 +1,145 @@
+//! The terminal of the person who called: `/dev/tty`, which no redirection takes away and no confined program has.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::unistd::{getpgrp, tcgetpgrp};
+use rustix::fs::OFlags;
+use rustix::termios::{
+    InputModes, LocalModes, OptionalActions, OutputModes, QueueSelector, SpecialCodeIndex, Termios, tcflush,
+};
+use tokio::task::spawn_blocking;
+
+use crate::modes::{self, Changed};
+
+const PLACE: &str = "/dev/tty";
+/// How often a terminal that takes no output is tried again.
+const ROOM: Duration = Duration::from_millis(250);
+
+/// Ends whatever sequence the program left open, and makes text visible again: margins, attributes, character sets, the
+/// cursor, a link. The cursor stays where it is.
+const PLAIN: &[u8] = b"\x18\x1b\\\x1b7\x1b[r\x1b8\x1b[0m\x1b(B\x0f\x1b[?25h\x1b]8;;\x1b\\";
+
+/// The terminal, read key by key. Dropped, its modes are as before.
+pub(super) struct Device {
+    file: Arc<File>,
+    _modes: Changed,
+}
+
+/// Whether somebody is there to be asked: there is a controlling terminal, and this process is in its foreground. In
+/// the background, a question would stop the process.
+pub(crate) fn is_there() -> bool {
+    open().is_ok_and(|file| is_foreground(&file))
+}
+
+impl Device {
+    /// Takes the terminal. What was typed before is dropped. Inside a runtime.
+    ///
+    /// # Errors
+    /// ENXIO without a controlling terminal, EIO in the background, those of changing modes.
+    pub(super) fn take() -> io::Result<Self> {
+        let file = open()?;
+        if !is_foreground(&file) {
+            return Err(Errno::EIO.into());
+        }
+        let modes = modes::change(&file, OptionalActions::Flush, key_by_key)?;
+        Ok(Self { file: Arc::new(file), _modes: modes })
+    }
+
+    /// Shows `text` at the beginning of a line, whatever a program did to the terminal. What was typed before it stood
+    /// there is dropped.
+    ///
+    /// # Errors
+    /// write(2)'s.
+    pub(super) async fn show(&self, text: &str) -> io::Result<()> {
+        if is_capable() {
+            self.write(PLAIN).await?;
+        }
+        self.print(&format!("\n{text}")).await?;
+        Ok(tcflush(&*self.file, QueueSelector::IFlush)?)
+    }
+
+    /// Writes `text` where the cursor is.
+    ///
+    /// # Errors
+    /// write(2)'s.
+    pub(super) async fn print(&self, text: &str) -> io::Result<()> {
+        self.write(text.replace('\n', "\r\n").as_bytes()).await
+    }
+
+    /// Likewise, as far as the terminal takes it at once.
+    pub(super) fn print_now(&self, text: &str) {
+        let _ = (&*self.file).write(text.replace('\n', "\r\n").as_bytes());
+    }
+
+    /// Waits for keys; none came where there are none. Cancel-safe.
+    ///
+    /// # Errors
+    /// Where the terminal is gone.
+    pub(super) async fn keys(&self, at_most: Duration) -> io::Result<Vec<u8>> {
+        self.ready(PollFlags::POLLIN, at_most).await?;
+        let mut buffer = [0; 256];
+        match (&*self.file).read(&mut buffer) {
+            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => Ok(buffer.get(..count).unwrap_or_default().to_vec()),
+            Err(error) if is_only_early(&error) => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn write(&self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            match (&*self.file).write(bytes) {
+                Ok(count) => bytes = bytes.get(count..).unwrap_or_default(),
+                Err(error) if is_only_early(&error) => self.ready(PollFlags::POLLOUT, ROOM).await?,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// On a thread that only waits: it takes no key with it where nobody waits for it any more.
+    async fn ready(&self, flags: PollFlags, at_most: Duration) -> io::Result<()> {
+        let file = self.file.clone();
+        let timeout = PollTimeout::try_from(at_most).unwrap_or(PollTimeout::ZERO);
+        let waited = spawn_blocking(move || poll(&mut [PollFd::new(file.as_fd(), flags)], timeout));
+        match waited.await.map_err(io::Error::other)? {
+            Ok(_) | Err(Errno::EINTR) => Ok(()),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+}
+
+fn is_only_early(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}
+
+/// An open file of our own: that it does not block is nobody else's affair.
+fn open() -> io::Result<File> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    OpenOptions::new().read(true).write(true).custom_flags(flags.bits().cast_signed()).open(PLACE)
+}
+
+fn is_foreground(file: &File) -> bool {
+    tcgetpgrp(file.as_fd()).is_ok_and(|group| group == getpgrp())
+}
+
+fn is_capable() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term != "dumb")
+}
+
+/// No echo, no lines, no signals from keys; a key is there at once, and Enter is one byte. Output is what we write.
+fn key_by_key(modes: &mut Termios) {
+    modes.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG | LocalModes::IEXTEN);
+    modes.output_modes.remove(OutputModes::OPOST);
+    modes.input_modes.remove(InputModes::IGNCR | InputModes::INLCR | InputModes::ISTRIP);
+    modes.input_modes.insert(InputModes::ICRNL);
+    modes.special_codes[SpecialCodeIndex::VMIN] = 1;
+    modes.special_codes[SpecialCodeIndex::VTIME] = 0;
+}

@@ -1,0 +1,229 @@
+//! After a denial: the smallest grant, a question, and one more run with exactly that.
+
+use confine_core::approval::{By, RefusalKind, SessionId};
+use confine_core::classify::Judgement;
+use confine_core::denial::{Certainty, Target};
+use confine_core::escalate::{Done, Escalation, Grant, Proposal, Step};
+use confine_core::policy::resolve::Written;
+use confine_core::report::{Attempt, Refusal};
+use confine_core::{AbsPath, Argv, LaunchFault, LaunchStage, Policy, Report};
+use confine_runner::approvals::{ApprovalsError, Asked, Decided, Pass};
+
+use super::asking::{self, Asking};
+use super::call::Call;
+use super::input::Input;
+use super::stop::Stops;
+use super::{Ended, follow, sink};
+use crate::request::Basis;
+use crate::{annotate, fault};
+
+/// Why nobody is asked where standard input is gone.
+const ONCE: &str =
+    "approval needed, but the command has read a standard input that cannot be given to it again";
+
+/// Runs the command, and again after each denial for which somebody allows the smallest grant that would lift it.
+///
+/// # Errors
+/// Whatever kept the first run from being spawned.
+pub(super) async fn follow(
+    call: &Call<'_>,
+    basis: Basis,
+    report: Option<&AbsPath>,
+    stops: &mut Stops,
+) -> Result<Ended, LaunchFault> {
+    let (session, input) = (asking::session()?, Input::here());
+    let escalation = escalation(call, basis, report)?;
+    let ended = follow::follow(call.command(&call.policy)?, stops, false).await?;
+    let mut rounds = Rounds { call, session, input, escalation, asking: None, ended, attempts: Vec::new() };
+    let refusal = loop {
+        match rounds.next(stops).await {
+            Round::Ran => {}
+            Round::Over(refusal) => break refusal,
+        }
+    };
+    Ok(rounds.finish(refusal).await)
+}
+
+/// The machine of this call. What it proposes can be resolved and enforced here, and leaves the report out of reach: a yes
+/// has an effect.
+fn escalation(call: &Call<'_>, basis: Basis, report: Option<&AbsPath>) -> Result<Escalation, LaunchFault> {
+    let argv = Argv::new(call.arguments.words.iter().cloned(), call.cwd.clone())
+        .map_err(|error| LaunchFault::new(LaunchStage::Usage, format!("run: {error}")))?;
+    let (report, trial) = (report.cloned(), call.trial()?);
+    let widen = move |layer: &Written| -> Result<Policy, String> {
+        let policy = basis.with(layer).map_err(|error| error.to_string())?;
+        report
+            .as_ref()
+            .map_or(Ok(()), |path| sink::out_of_reach(path, &policy))
+            .map_err(|fault| fault.text)?;
+        trial(&policy).map_err(|fault| fault.text)?;
+        Ok(policy)
+    };
+    Ok(Escalation::new(argv, call.policy.clone(), widen))
+}
+
+/// One call, run by run.
+struct Rounds<'a> {
+    call: &'a Call<'a>,
+    session: SessionId,
+    input: Input,
+    escalation: Escalation,
+    asking: Option<Asking>,
+    /// The last run.
+    ended: Ended,
+    /// Those before it.
+    attempts: Vec<Attempt>,
+}
+
+/// What came of a run.
+enum Round {
+    /// Another one.
+    Ran,
+    /// Nothing more, perhaps because somebody said no.
+    Over(Option<Refusal>),
+}
+
+impl Rounds<'_> {
+    async fn next(&mut self, stops: &mut Stops) -> Round {
+        let proposal = match self.escalation.on(&judgement(&self.ended.report)) {
+            Step::Ask(proposal) => proposal,
+            Step::Rerun(_) => return Round::Over(None),
+            Step::Done(done) => return Round::Over(unasked(&done)),
+        };
+        if !self.input.is_repeatable() {
+            return Round::Over(Some(refused(RefusalKind::Unavailable, ONCE.to_owned())));
+        }
+        let (decided, asked) = match self.ask(&proposal).await {
+            Ok(answered) => answered,
+            Err(error) => return Round::Over(Some(refused(RefusalKind::Unavailable, error.to_string()))),
+        };
+        let before = self.escalation.granted().to_vec();
+        match (self.escalation.answer(decided.outcome.clone()), decided.pass) {
+            (Step::Rerun(policy), Some(pass)) => {
+                match self.again(pass, &asked, &policy, &before, stops).await {
+                    Ok(()) => Round::Ran,
+                    Err(reason) => Round::Over(Some(refused(RefusalKind::Rejected, reason))),
+                }
+            }
+            _ => Round::Over(Refusal::of(&decided.outcome, decided.by)),
+        }
+    }
+
+    async fn ask(&mut self, proposal: &Proposal) -> Result<(Decided, Asked), ApprovalsError> {
+        let asking = match self.asking.take() {
+            Some(asking) => asking,
+            None => Asking::begin(&self.session, &self.call.policy).await?,
+        };
+        let answered = asking.ask(proposal, self.escalation.policy()).await;
+        self.asking = Some(asking);
+        answered
+    }
+
+    /// Runs it with what was allowed.
+    ///
+    /// # Errors
+    /// Why the approval is not good for that any more.
+    async fn again(
+        &mut self,
+        pass: Pass,
+        asked: &Asked,
+        policy: &Policy,
+        before: &[Grant],
+        stops: &mut Stops,
+    ) -> Result<(), String> {
+        self.input.rewind().map_err(|error| format!("standard input cannot be read again: {error}"))?;
+        pass.consume(asked).await.map_err(|refused| refused.to_string())?;
+        self.attempts.push(attempt(&self.ended.report, before));
+        let ended = match self.call.command(policy) {
+            Ok(command) => follow::follow(command, stops, false).await,
+            Err(fault) => Err(fault),
+        };
+        let ended = ended.unwrap_or_else(|fault| self.call.unstarted(policy, fault));
+        let earlier = std::mem::replace(&mut self.ended, ended).report;
+        gather(&mut self.ended.report, earlier);
+        Ok(())
+    }
+
+    async fn finish(mut self, refusal: Option<Refusal>) -> Ended {
+        if let Some(asking) = self.asking.take() {
+            asking.end().await;
+        }
+        if let Some(refusal) = refusal.as_ref().filter(|refusal| refusal.by == By::Service) {
+            say(refusal, &self.ended.report);
+        }
+        if !self.attempts.is_empty() {
+            self.attempts.push(attempt(&self.ended.report, self.escalation.granted()));
+        }
+        self.ended.report.refusal = refusal;
+        self.ended.report.attempts = self.attempts;
+        self.ended
+    }
+}
+
+fn judgement(report: &Report) -> Judgement {
+    Judgement {
+        denials: report.denials.clone(),
+        not_the_sandbox: report.not_the_sandbox,
+        ..Judgement::plain(report.verdict)
+    }
+}
+
+/// Why nobody is asked, where that is no refusal of anybody's.
+fn unasked(done: &Done) -> Option<Refusal> {
+    match done {
+        Done::NothingToOffer(why) => {
+            fault::line(&format!("nobody is asked about the denial: {why}"));
+            None
+        }
+        Done::TooOften => Some(refused(RefusalKind::Rejected, "it was asked about often enough".to_owned())),
+        Done::NotDenied | Done::LauncherFailed | Done::Refused(_) | Done::OutOfTurn => None,
+    }
+}
+
+fn refused(outcome: RefusalKind, reason: String) -> Refusal {
+    Refusal { by: By::Service, outcome, rule: None, reason }
+}
+
+/// Says why nobody was asked, or nobody answered, and what the caller can do without a question.
+fn say(refusal: &Refusal, report: &Report) {
+    fault::line(&refusal.reason);
+    let sure = report.denials.iter().filter(|denial| denial.certainty >= Certainty::Likely);
+    if let Some(grant) = sure.filter_map(|denial| denial.grant.as_ref()).next() {
+        fault::help_line(&format!("grant it ahead: `{}`", annotate::option(grant)));
+    }
+}
+
+fn attempt(report: &Report, granted: &[Grant]) -> Attempt {
+    Attempt {
+        grant: together(granted),
+        outcome: report.outcome.clone(),
+        verdict: report.verdict,
+        denials: report.denials.clone(),
+        output: report.output.clone(),
+    }
+}
+
+/// What a run had beyond the policy of the first.
+fn together(granted: &[Grant]) -> Option<Grant> {
+    match granted {
+        [] => None,
+        [one] => Some(one.clone()),
+        several => Some(Grant::Grants(several.iter().flat_map(single).collect())),
+    }
+}
+
+/// A denial names single grants only.
+fn single(grant: &Grant) -> Vec<Target> {
+    match grant {
+        Grant::Grants(targets) => targets.clone(),
+        Grant::Mode(_) => Vec::new(),
+    }
+}
+
+/// What an earlier run did to the host is told with the last one's.
+fn gather(report: &mut Report, earlier: Report) {
+    report.new_repositories.splice(..0, earlier.new_repositories);
+    report.violations.splice(..0, earlier.violations);
+    report.quarantined.splice(..0, earlier.quarantined);
+    report.leftovers.splice(..0, earlier.leftovers);
+}

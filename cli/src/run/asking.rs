@@ -1,0 +1,90 @@
+//! One call's turn in its session, and who is asked in it.
+
+use std::sync::Arc;
+
+use confine_core::approval::{ApprovalPolicy, SessionId, SessionMode};
+use confine_core::escalate::Proposal;
+use confine_core::policy::{ApprovalDefault, Mode};
+use confine_core::{LaunchFault, Policy};
+use confine_runner::approvals::{Approvals, ApprovalsError, Asked, Decided, Turn, session_named};
+use confine_runner::places::Places;
+
+use crate::fault;
+use crate::prompt::{self, Person};
+
+/// The variable that names the session of a call.
+const SESSION: &str = "CONFINE_SESSION";
+
+/// The session of this call: the one that the caller names, or one of its own.
+///
+/// # Errors
+/// A name that is none.
+pub(super) fn session() -> Result<SessionId, LaunchFault> {
+    session_named(std::env::var_os(SESSION)).map_err(|error| {
+        fault::usage(
+            format!("use the session of `{SESSION}`: {error}"),
+            "name it with 1 to 64 letters, digits, `-` and `_`, or unset the variable",
+        )
+    })
+}
+
+/// A turn, open.
+pub(super) struct Asking {
+    approvals: Approvals,
+    turn: Turn,
+    person: Arc<Person>,
+}
+
+impl Asking {
+    /// Opens a turn, with the person at the terminal as its approver, where somebody is there.
+    ///
+    /// # Errors
+    /// What is kept cannot be written, or not be trusted.
+    pub(super) async fn begin(session: &SessionId, policy: &Policy) -> Result<Self, ApprovalsError> {
+        let builder = Approvals::builder(asked(policy.approval)).mode(mode(policy.mode));
+        let approvals = builder.open(&Places::here(), session)?;
+        let turn = approvals.turn().await?;
+        let person = Arc::new(Person::default());
+        if prompt::is_there() {
+            approvals.approver(person.clone());
+        }
+        Ok(Self { approvals, turn, person })
+    }
+
+    /// Asks for what `proposal` says beyond `policy`.
+    ///
+    /// # Errors
+    /// What is kept cannot be trusted.
+    pub(super) async fn ask(
+        &self,
+        proposal: &Proposal,
+        policy: &Policy,
+    ) -> Result<(Decided, Asked), ApprovalsError> {
+        let asked = Asked::proposal(proposal, policy.clone());
+        let decided = self.approvals.request(&self.turn, &asked).await;
+        // Whatever has decided: the terminal is as before when anything else happens.
+        self.person.is_done().await;
+        Ok((decided?, asked))
+    }
+
+    /// Closes the turn. What cannot be written down any more changes nothing: the run is over.
+    pub(super) async fn end(self) {
+        if let Err(error) = self.turn.close().await {
+            fault::line(&format!("the end of the call is not in the session's log: {error}"));
+        }
+    }
+}
+
+const fn asked(default: ApprovalDefault) -> ApprovalPolicy {
+    match default {
+        ApprovalDefault::Ask => ApprovalPolicy::Ask,
+        ApprovalDefault::Never => ApprovalPolicy::Never,
+    }
+}
+
+const fn mode(mode: Mode) -> SessionMode {
+    match mode {
+        Mode::ReadOnly => SessionMode::ReadOnly,
+        Mode::WorkspaceWrite => SessionMode::WorkspaceWrite,
+    }
+}

@@ -1,0 +1,92 @@
+//! When nobody is asked.
+
+use super::*;
+
+#[test]
+fn case_h01_nobody_there_is_refused_at_once_and_never_waits() {
+    needs!(root, bwrap, landlock = 6);
+    each(USERS, Backend::ALL, |scene| {
+        let target = scene.outside().join("y");
+        let call = || scene.confine().options(["--ask"]).under(ALONE).with_report();
+        let run = call().shell(&writes(&target)).exits(2).reports("/verdict", "denied");
+        let run = run.says("approval needed, non-interactive").reports("/refusal/outcome", "unavailable");
+        let run = run.reports("/refusal/by", "service").reports("/attempts", json!([]));
+        assert!(!is_there(&target));
+        // The same call without a denial is none of its business, and takes as long.
+        let plain = call().shell("exit 3").exits(3).reports("/refusal", Value::Null);
+        assert!(run.took < plain.took + Duration::from_secs(1), "{run}");
+        call()
+            .option("--precreate", &target)
+            .shell(&writes(&target))
+            .exits(0)
+            .reports("/refusal", Value::Null);
+        assert!(is_there(&target));
+    });
+}
+
+#[test]
+fn in_the_background_nobody_is_there_and_the_call_is_not_stopped() {
+    needs!(root, bwrap, landlock = 6);
+    each(USERS, &[Backend::Bwrap], |scene| {
+        let target = scene.outside().join("y");
+        // timeout(1) puts what it starts into a process group of its own.
+        let asked = Asked::new(scene).through("timeout 20 \"$0\" \"$@\"; exit $?");
+        let run = asked.shell(&writes(&target)).asks_nothing();
+        run.exits(2).reports("/refusal/outcome", "unavailable").says("approval needed, non-interactive");
+    });
+}
+
+#[test]
+fn without_being_told_nobody_is_asked() {
+    needs!(root, bwrap, landlock = 6);
+    each(USERS, &[Backend::Bwrap], |scene| {
+        let target = scene.outside().join("y");
+        let run = Asked::of(scene.confine()).shell(&writes(&target)).asks_nothing();
+        run.exits(2).reports("/verdict", "denied").reports("/refusal", Value::Null);
+    });
+}
+
+#[test]
+fn what_is_hidden_and_what_no_grant_lifts_is_never_offered() {
+    needs!(root, bwrap, landlock = 6);
+    each(USERS, &[Backend::Bwrap], |scene| {
+        let secret = scene.write(&scene.home().join(".ssh/id"), "secret");
+        let run = Asked::new(scene).run(&["cat", &secret.display().to_string()]).asks_nothing();
+        run.fails().reports("/refusal", Value::Null).reports("/attempts", json!([]));
+        let hidden = scene.write(&scene.outside().join("hidden"), "secret");
+        let run = Asked::new(scene).option("--hide", &hidden).run(&["cat", &hidden.display().to_string()]);
+        run.asks_nothing().fails().reports("/refusal", Value::Null);
+        scene.confine().run([Path::new("cat"), &hidden]).exits(0);
+    });
+}
+
+#[test]
+fn case_f13_a_launcher_failure_never_asks() {
+    needs!(root, bwrap, landlock = 6);
+    each(USERS, &[Backend::Bwrap], |scene| {
+        let stub = Stub::failing("bwrap: Creating new namespace failed: Read-only file system");
+        let target = scene.outside().join("y");
+        for _ in 0..5 {
+            let mut asked = Asked::new(scene);
+            asked.confine = asked.confine.env("PATH", stub.path());
+            let run = asked.shell(&writes(&target)).asks_nothing();
+            run.exits(125).reports("/verdict", "launcher-failed").reports("/refusal", Value::Null);
+        }
+        let asking = Asked::new(scene).shell(&writes(&target));
+        asking.answers(1, "y\r");
+        asking.ends().0.exits(0);
+    });
+}
+
+#[test]
+fn a_denied_connection_names_host_and_port_and_is_not_offered() {
+    needs!(root, bwrap, landlock = 6, python3);
+    each(USERS, Backend::ALL, |scene| {
+        let connect = "import socket; socket.create_connection(('127.0.0.1', 9))";
+        let run = Asked::new(scene).run(&["python3", "-c", connect]).asks_nothing();
+        let run = run.fails().reports("/refusal", Value::Null);
+        for denial in report(&run)["denials"].as_array().expect("a list") {
+            assert!(denial["grant"].is_null(), "{denial:#}");
+        }
+    });
+}
