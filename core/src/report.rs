@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::approval::{ApprovalOutcome, By, RefusalKind, RuleId};
 use crate::backend::PlanDigest;
-use crate::classify::Because;
+use crate::classify::{Because, Judgement};
 use crate::denial::Denial;
 use crate::escalate::Grant;
 use crate::policy::Mode;
@@ -69,6 +69,18 @@ pub struct Report {
     pub leftovers: Vec<Leftover>,
     /// What it used.
     pub usage: Usage,
+}
+
+impl Report {
+    /// What the run was judged to be.
+    pub fn judgement(&self) -> Judgement {
+        Judgement {
+            verdict: self.verdict,
+            denials: self.denials.clone(),
+            not_the_sandbox: self.not_the_sandbox,
+            launch: self.launch_fault.clone(),
+        }
+    }
 }
 
 /// The policy of a report.

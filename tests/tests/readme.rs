@@ -10,19 +10,17 @@ fn text(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("cannot read `{path}`: {error}"))
 }
 
-/// What stands between a line that is `open` and the next line that is three backticks.
-fn block<'a>(page: &'a str, open: &str) -> &'a str {
-    let (_, rest) = page.split_once(&format!("\n{open}\n")).expect("the block begins");
-    let (block, _) = rest.split_once("\n```\n").expect("the block ends");
-    block
-}
-
 #[test]
-fn the_library_example_is_part_of_an_example_that_compiles() {
+fn every_library_example_is_part_of_one_that_compiles() {
     let readme = text("README.md");
-    let shown = block(&readme, "```rust");
-    assert!(text("backends/runner/examples/run.rs").contains(shown), "the README shows\n{shown}");
-    assert!(shown.lines().count() <= 20, "an example of {} lines", shown.lines().count());
+    let shown: Vec<&str> = readme.split("\n```rust\n").skip(1).collect();
+    let examples = [text("backends/runner/examples/run.rs"), text("backends/runner/examples/ask.rs")];
+    assert_eq!(shown.len(), examples.len());
+    for (rest, example) in shown.iter().zip(examples) {
+        let (shown, _) = rest.split_once("\n```\n").expect("the block ends");
+        assert!(example.contains(shown), "the README shows\n{shown}");
+        assert!(shown.lines().count() <= 20, "an example of {} lines", shown.lines().count());
+    }
 }
 
 #[test]

@@ -60,6 +60,16 @@ pub struct Request {
     pub own_files: Vec<AbsPath>,
 }
 
+impl Request {
+    /// The same with one more layer after all others.
+    #[must_use]
+    pub fn with(&self, layer: &Written) -> Self {
+        let mut more = self.clone();
+        more.layers.push(layer.clone());
+        more
+    }
+}
+
 /// Resolves `request` against `view`.
 ///
 /// # Errors
