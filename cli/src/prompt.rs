@@ -17,7 +17,6 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use crate::modes;
-use crate::run::stop::Stops;
 
 use device::Device;
 use line::{Entered, Line};
@@ -57,7 +56,6 @@ impl Approver for Person {
 struct Conversation<'a> {
     request: &'a ApprovalRequest,
     device: Device,
-    stops: Stops,
     line: Line,
     began: Instant,
     status: String,
@@ -66,20 +64,17 @@ struct Conversation<'a> {
 
 impl<'a> Conversation<'a> {
     async fn begin(request: &'a ApprovalRequest) -> io::Result<Self> {
-        let (stops, device, began) = (Stops::install()?, Device::take()?, Instant::now());
+        let (device, began) = (Device::take()?, Instant::now());
         device.show(&view::question(request)).await?;
-        let (line, status, over) = (Line::default(), String::new(), "nobody answered");
-        Ok(Self { request, device, stops, line, began, status, over })
+        let (line, status, over) = (Line::default(), String::new(), "not answered");
+        Ok(Self { request, device, line, began, status, over })
     }
 
-    /// The answer; a signal that tells confine to stop is one too. An error where the terminal is gone.
+    /// The answer. An error where the terminal is gone.
     async fn answer(&mut self) -> io::Result<Answer> {
         loop {
             self.count().await?;
-            let keys = tokio::select! {
-                keys = self.device.keys(TICK) => keys?,
-                _ = self.stops.next() => return Ok(self.ends(Answer::Cancel)),
-            };
+            let keys = self.device.keys(TICK).await?;
             match self.line.take(&keys, self.began.elapsed()) {
                 Entered::Nothing => {}
                 Entered::Cancel => return Ok(self.ends(Answer::Cancel)),

@@ -7,7 +7,7 @@ mod call;
 mod follow;
 mod input;
 mod sink;
-pub(crate) mod stop;
+mod stop;
 mod terminal;
 
 use std::ffi::{OsStr, OsString};

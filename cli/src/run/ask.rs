@@ -1,5 +1,7 @@
 //! After a denial: the smallest grant, a question, and one more run with exactly that.
 
+use std::sync::Arc;
+
 use confine_core::approval::{By, RefusalKind, SessionId};
 use confine_core::classify::Judgement;
 use confine_core::denial::{Certainty, Target};
@@ -21,6 +23,8 @@ use crate::{annotate, fault};
 const ONCE: &str =
     "approval needed, but the command has read a standard input that cannot be given to it again";
 
+const STOPPED: &str = "approval needed, and confine was told to stop";
+
 /// Runs the command, and again after each denial for which somebody allows the smallest grant that would lift it.
 ///
 /// # Errors
@@ -32,9 +36,16 @@ pub(super) async fn follow(
     stops: &mut Stops,
 ) -> Result<Ended, LaunchFault> {
     let (session, input) = (asking::session()?, Input::here());
-    let escalation = escalation(call, basis, report)?;
+    let argv = Argv::new(call.arguments.words.iter().cloned(), call.cwd.clone())
+        .map_err(|error| LaunchFault::new(LaunchStage::Usage, format!("run: {error}")))?;
+    let widen = widen(call, basis, report)?;
+    let escalation = Escalation::new(argv, call.policy.clone(), {
+        let widen = widen.clone();
+        move |layer: &Written| widen(layer)
+    });
     let ended = follow::follow(call.command(&call.policy)?, stops, false).await?;
-    let mut rounds = Rounds { call, session, input, escalation, asking: None, ended, attempts: Vec::new() };
+    let mut rounds =
+        Rounds { call, session, input, widen, escalation, asking: None, ended, attempts: Vec::new() };
     let refusal = loop {
         match rounds.next(stops).await {
             Round::Ran => {}
@@ -44,22 +55,18 @@ pub(super) async fn follow(
     Ok(rounds.finish(refusal).await)
 }
 
-/// The machine of this call. What it proposes can be resolved and enforced here, and leaves the report out of reach: a yes
-/// has an effect.
-fn escalation(call: &Call<'_>, basis: Basis, report: Option<&AbsPath>) -> Result<Escalation, LaunchFault> {
-    let argv = Argv::new(call.arguments.words.iter().cloned(), call.cwd.clone())
-        .map_err(|error| LaunchFault::new(LaunchStage::Usage, format!("run: {error}")))?;
+/// Resolves the policy of this call with one more layer.
+type Widen = Arc<dyn Fn(&Written) -> Result<Policy, String> + Send + Sync>;
+
+/// What it makes can be resolved and enforced here, and leaves the report out of reach: a yes has an effect.
+fn widen(call: &Call<'_>, basis: Basis, report: Option<&AbsPath>) -> Result<Widen, LaunchFault> {
     let (report, trial) = (report.cloned(), call.trial()?);
-    let widen = move |layer: &Written| -> Result<Policy, String> {
+    Ok(Arc::new(move |layer: &Written| {
         let policy = basis.with(layer).map_err(|error| error.to_string())?;
-        report
-            .as_ref()
-            .map_or(Ok(()), |path| sink::out_of_reach(path, &policy))
-            .map_err(|fault| fault.text)?;
-        trial(&policy).map_err(|fault| fault.text)?;
+        let kept = report.as_ref().map_or(Ok(()), |path| sink::out_of_reach(path, &policy));
+        kept.and_then(|()| trial(&policy)).map_err(|fault| fault.text)?;
         Ok(policy)
-    };
-    Ok(Escalation::new(argv, call.policy.clone(), widen))
+    }))
 }
 
 /// One call, run by run.
@@ -67,6 +74,7 @@ struct Rounds<'a> {
     call: &'a Call<'a>,
     session: SessionId,
     input: Input,
+    widen: Widen,
     escalation: Escalation,
     asking: Option<Asking>,
     /// The last run.
@@ -93,8 +101,9 @@ impl Rounds<'_> {
         if !self.input.is_repeatable() {
             return Round::Over(Some(refused(RefusalKind::Unavailable, ONCE.to_owned())));
         }
-        let (decided, asked) = match self.ask(&proposal).await {
-            Ok(answered) => answered,
+        let (decided, asked) = match self.ask(&proposal, stops).await {
+            Ok(Some(answered)) => answered,
+            Ok(None) => return Round::Over(Some(refused(RefusalKind::Cancelled, STOPPED.to_owned()))),
             Err(error) => return Round::Over(Some(refused(RefusalKind::Unavailable, error.to_string()))),
         };
         let before = self.escalation.granted().to_vec();
@@ -109,12 +118,16 @@ impl Rounds<'_> {
         }
     }
 
-    async fn ask(&mut self, proposal: &Proposal) -> Result<(Decided, Asked), ApprovalsError> {
+    async fn ask(
+        &mut self,
+        proposal: &Proposal,
+        stops: &mut Stops,
+    ) -> Result<Option<(Decided, Asked)>, ApprovalsError> {
         let asking = match self.asking.take() {
             Some(asking) => asking,
             None => Asking::begin(&self.session, &self.call.policy).await?,
         };
-        let answered = asking.ask(proposal, self.escalation.policy()).await;
+        let answered = asking.ask(proposal, self.escalation.policy(), stops).await;
         self.asking = Some(asking);
         answered
     }
@@ -134,6 +147,7 @@ impl Rounds<'_> {
         self.input.rewind().map_err(|error| format!("standard input cannot be read again: {error}"))?;
         pass.consume(asked).await.map_err(|refused| refused.to_string())?;
         self.attempts.push(attempt(&self.ended.report, before));
+        let policy = &self.fresh(policy);
         let ended = match self.call.command(policy) {
             Ok(command) => follow::follow(command, stops, false).await,
             Err(fault) => Err(fault),
@@ -142,6 +156,14 @@ impl Rounds<'_> {
         let earlier = std::mem::replace(&mut self.ended, ended).report;
         gather(&mut self.ended.report, earlier);
         Ok(())
+    }
+
+    /// What was allowed, as the host is now: what listens since the question is hidden too. Never more than that.
+    fn fresh(&self, allowed: &Policy) -> Policy {
+        let layer = Grant::layer(self.escalation.granted()).ok();
+        let fresh = layer.and_then(|layer| (self.widen)(&layer).ok());
+        let fresh = fresh.filter(|fresh| fresh.id == allowed.id && allowed.covers(fresh));
+        fresh.unwrap_or_else(|| allowed.clone())
     }
 
     async fn finish(mut self, refusal: Option<Refusal>) -> Ended {

@@ -9,6 +9,7 @@ use confine_core::{LaunchFault, Policy};
 use confine_runner::approvals::{Approvals, ApprovalsError, Asked, Decided, Turn, session_named};
 use confine_runner::places::Places;
 
+use super::stop::Stops;
 use crate::fault;
 use crate::prompt::{self, Person};
 
@@ -51,7 +52,7 @@ impl Asking {
         Ok(Self { approvals, turn, person })
     }
 
-    /// Asks for what `proposal` says beyond `policy`.
+    /// Asks for what `proposal` says beyond `policy`; `None` where confine is told to stop meanwhile.
     ///
     /// # Errors
     /// What is kept cannot be trusted.
@@ -59,12 +60,16 @@ impl Asking {
         &self,
         proposal: &Proposal,
         policy: &Policy,
-    ) -> Result<(Decided, Asked), ApprovalsError> {
+        stops: &mut Stops,
+    ) -> Result<Option<(Decided, Asked)>, ApprovalsError> {
         let asked = Asked::proposal(proposal, policy.clone());
-        let decided = self.approvals.request(&self.turn, &asked).await;
+        let decided = tokio::select! {
+            decided = self.approvals.request(&self.turn, &asked) => Some(decided),
+            _ = stops.next() => None,
+        };
         // Whatever has decided: the terminal is as before when anything else happens.
         self.person.is_done().await;
-        Ok((decided?, asked))
+        decided.map(|decided| Ok((decided?, asked))).transpose()
     }
 
     /// Closes the turn. What cannot be written down any more changes nothing: the run is over.
