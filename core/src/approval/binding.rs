@@ -31,8 +31,10 @@ pub enum Part {
     Grant,
     /// The host and port of a connection.
     Endpoint,
-    /// The name and manifest of a tool.
+    /// The name of a tool.
     Tool,
+    /// What says what the tool is.
+    Manifest,
     /// What a tool is called with.
     Input,
 }
@@ -49,6 +51,7 @@ impl std::fmt::Display for Part {
             Self::Grant => "the grant",
             Self::Endpoint => "the host or port",
             Self::Tool => "the tool",
+            Self::Manifest => "the tool's manifest",
             Self::Input => "the input",
         };
         f.pad(word)
@@ -144,8 +147,11 @@ impl Binding {
 
     /// Of a call of a tool whose manifest has this digest.
     pub fn tool(name: &str, manifest: &Digest, input: &serde_json::Value) -> Self {
-        let tool = Digest::of_value(&(name, manifest));
-        Self::new([(Part::Tool, tool), (Part::Input, Digest::of_value(input))])
+        Self::new([
+            (Part::Tool, Digest::of_value(&name)),
+            (Part::Manifest, manifest.clone()),
+            (Part::Input, Digest::of_value(input)),
+        ])
     }
 
     fn new(parts: impl IntoIterator<Item = (Part, Digest)>) -> Self {
@@ -171,7 +177,9 @@ impl Binding {
                     && has(Part::Grant, Digest::of_value(&Some(grant)))
             }
             Subject::Connect { host, port } => has(Part::Endpoint, Digest::of_value(&(host, port))),
-            Subject::Tool { input, .. } => has(Part::Input, Digest::of_value(input)),
+            Subject::Tool { name, input, .. } => {
+                has(Part::Tool, Digest::of_value(name)) && has(Part::Input, Digest::of_value(input))
+            }
         }
     }
 

@@ -53,8 +53,7 @@ impl Desk {
 
     /// Takes in an event that is in the log: an earlier process's, or another one's.
     pub fn apply(&mut self, event: &Event, at: Duration) {
-        self.state.apply(event, at);
-        self.own.retain(|id| self.state.is_waiting(id));
+        self.take_in(event, at);
     }
 
     /// What the session has set for itself.
@@ -351,16 +350,27 @@ impl Desk {
         let mut settled = Vec::new();
         let mut promoted = Vec::new();
         for event in events {
-            promoted.extend(self.state.apply(&event, now));
+            promoted.extend(self.take_in(&event, now));
             match event {
                 Event::Decided { id, outcome, by } => settled.push(Settled::Decided(id, outcome, by)),
                 Event::Ignored { id, why } => settled.push(Settled::Ignored(id, why)),
                 _ => {}
             }
         }
-        self.own.retain(|id| self.state.is_waiting(id));
         settled.extend(promoted.iter().filter_map(|id| self.prompt(id)));
         Ok(settled)
+    }
+
+    fn take_in(&mut self, event: &Event, at: Duration) -> Option<ApprovalRequestId> {
+        let promoted = self.state.apply(event, at);
+        match event {
+            Event::Decided { id, .. } => drop(self.own.remove(id)),
+            Event::TurnClosed { .. } | Event::SessionOpened { .. } => {
+                self.own.retain(|id| self.state.is_waiting(id));
+            }
+            _ => {}
+        }
+        promoted
     }
 
     fn prompt(&self, id: &ApprovalRequestId) -> Option<Settled> {

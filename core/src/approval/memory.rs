@@ -70,9 +70,9 @@ impl Rule {
         }
     }
 
-    /// Whether it allows what `request` asks for.
-    pub fn allows(&self, request: &ApprovalRequest) -> bool {
-        Self::of(request, self.id.clone()).as_ref() == Some(self)
+    /// Whether it allows what `other` does.
+    fn is_same(&self, other: &Self) -> bool {
+        self.argv == other.argv && self.cwd == other.cwd && self.rest == other.rest
     }
 }
 
@@ -98,7 +98,8 @@ impl Memory {
 
     /// The rule that allows what `request` asks for.
     pub fn allowing(&self, request: &ApprovalRequest) -> Option<&Rule> {
-        self.rules.iter().find(|rule| rule.allows(request))
+        let wanted = Rule::of(request, self.rules.first()?.id.clone())?;
+        self.rules.iter().find(|rule| rule.is_same(&wanted))
     }
 
     /// The text of a file with `rule` after what `text`, a file's, says; an empty `text` is that of a new file. A rule
@@ -109,7 +110,7 @@ impl Memory {
     pub fn with(text: &str, rule: &Rule) -> Result<String, MemoryError> {
         let head = if text.trim().is_empty() { "version = 1\n" } else { text };
         let known = Self::parse(head)?;
-        if known.rules.iter().any(|one| Rule { id: rule.id.clone(), ..one.clone() } == *rule) {
+        if known.rules.iter().any(|one| one.is_same(rule)) {
             return Ok(head.to_owned());
         }
         let end = if head.ends_with('\n') { "" } else { "\n" };

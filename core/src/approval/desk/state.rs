@@ -186,9 +186,9 @@ impl State {
         request: &ApprovalRequest,
         own: &BTreeSet<ApprovalRequestId>,
     ) -> Option<ApprovalRequestId> {
-        let mut prompted =
-            self.waiting.iter().filter(|one| one.joins.is_none() && own.contains(&one.request.id));
-        prompted.find(|one| one.request.is_same(request)).map(|one| one.request.id.clone())
+        let is_put = |one: &&Waiting| one.joins.is_none() && one.request.is_same(request);
+        let mut same = self.waiting.iter().filter(is_put).map(|one| &one.request.id);
+        same.find(|id| own.contains(*id)).cloned()
     }
 
     /// Those that wait for the answer to `id`, and then that one itself: it counts, they do not.

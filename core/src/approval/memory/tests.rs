@@ -25,8 +25,7 @@ proptest! {
         }
         let known = Memory::parse(&text).unwrap();
         for rule in &rules {
-            let is_it = |one: &Rule| Rule { id: rule.id.clone(), ..one.clone() } == *rule;
-            prop_assert!(known.rules().iter().any(is_it));
+            prop_assert!(known.rules().iter().any(|one| one.is_same(rule)));
             prop_assert_eq!(&Memory::with(&text, rule).unwrap(), &text, "a rule that is there is not added");
         }
     }

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::audit::Head;
 
 /// What may happen: a harness, its front end, its person and an attacker take turns in any order.
 #[derive(Clone, Debug)]
@@ -161,6 +162,21 @@ pub(super) fn check(events: &[(Event, Duration)], default: ApprovalPolicy) {
     }
 }
 
+/// Through the lines of a file.
+fn read_back(events: &[(Event, Duration)]) -> Desk {
+    let (mut head, mut log) = (Head::start(&session()), String::new());
+    for (event, at) in events {
+        let (line, next) = head.next(event, "2026-01-01T00:00:00.000Z", *at);
+        log.push_str(&line);
+        head = next;
+    }
+    let trail = head.verify(&session(), log.as_bytes());
+    assert_eq!(trail.faults, []);
+    let mut desk = Desk::new(session(), ASKS);
+    trail.entries.iter().for_each(|entry| desk.apply(&entry.event, entry.at()));
+    desk
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
@@ -187,6 +203,7 @@ proptest! {
             prop_assert_eq!(&replay(&log.events, ASKS).state, &desk.state, "{:?}", act);
         }
         check(&log.events, ASKS.1);
+        prop_assert_eq!(&read_back(&log.events).state, &desk.state);
     }
 
     #[test]
