@@ -9,13 +9,15 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use crate::Text;
 
-/// Letters and symbols that show nothing, or move what stands beside them: fillers, spacing marks of music, and scripts
-/// that are written from right to left.
+/// Letters and symbols that show nothing, or change what stands beside them: fillers, spacing marks of music, letters that
+/// join into one (Hangul in parts), and scripts that are written from right to left.
 const ODD: &[(char, char)] = &[
     ('\u{0590}', '\u{08ff}'),
-    ('\u{115f}', '\u{1160}'),
+    ('\u{1100}', '\u{11ff}'),
     ('\u{2800}', '\u{2800}'),
     ('\u{3164}', '\u{3164}'),
+    ('\u{a960}', '\u{a97f}'),
+    ('\u{d7b0}', '\u{d7ff}'),
     ('\u{fb1d}', '\u{fdff}'),
     ('\u{fe70}', '\u{feff}'),
     ('\u{ffa0}', '\u{ffa0}'),
@@ -115,6 +117,8 @@ mod tests {
             "\u{61c}",
             "\u{5d0}",
             "\u{10ffff}",
+            "\u{1100}",
+            "\u{1161}",
             "\u{7f}",
             "\0",
             "\r",

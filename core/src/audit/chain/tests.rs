@@ -138,6 +138,9 @@ fn each_fault_is_named() {
     let edited = format!("{one}{}{three}", two.replace("revoked", "opened!"));
     assert_eq!(faults(edited, &heads[1])[0], Fault::Edited { line: 2 });
     assert_eq!(faults(all.trim_end().to_owned(), &heads[2]), [Fault::Torn { line: 3 }]);
+    let skipped =
+        Head { sequence: 4, ..heads[0].clone() }.next(&Event::SessionRevoked {}, "", Duration::ZERO).0;
+    assert_eq!(faults(skipped, &heads[0]), [Fault::Broken { line: 1, expected: 1, found: 5 }]);
     // Whoever makes the chain anew has another head.
     let other = self::lines(&[Event::ModeSet { mode: crate::approval::SessionMode::ReadOnly }]).0.concat();
     assert_eq!(faults(other, &heads[1]), [Fault::OtherHead { sequence: 1 }]);

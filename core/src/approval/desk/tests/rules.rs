@@ -220,6 +220,41 @@ fn always_is_one_rule_that_a_new_session_knows() {
 }
 
 #[test]
+fn a_rule_is_for_one_executable_one_place_and_its_variables() {
+    let words = ["uv", "run", "pytest"];
+    let mut one = Session::new(ASKS);
+    let Step::Prompt(request) = one.ask("a", &words) else { panic!() };
+    let rule = Rule::of(&request, RuleId::new("r").unwrap()).unwrap();
+    let memory = Memory::parse(&Memory::with("", &rule).unwrap()).unwrap();
+    let changes: [(bool, fn(&mut Execution)); 6] = [
+        (true, |it| drop(it.environment.insert("LANG".into(), "C".into()))),
+        (true, |it| it.policy = PolicyId::of(b"other")),
+        (false, |it| drop(it.environment.insert("LD_PRELOAD".into(), "x".into()))),
+        (false, |it| it.cwd = AbsPath::root()),
+        (false, |it| it.program.as_mut().unwrap().content = Some(Digest::of(b"other"))),
+        (false, |it| it.program.as_mut().unwrap().path = AbsPath::new("/ws/uv").unwrap()),
+    ];
+    for (name, (is_allowed, change)) in ["b", "c", "d", "e", "f", "g"].iter().zip(changes) {
+        let mut other = execution(&words);
+        change(&mut other);
+        let step = one.ask_for(ask(name, "t", &other), &memory);
+        assert_eq!(
+            matches!(step, Step::Decided(ApprovalOutcome::AllowedByRule { .. }, By::Rule)),
+            is_allowed,
+            "{name}"
+        );
+    }
+    // One that somebody wrote for what is never offered allows nothing.
+    let Step::Prompt(request) = one.ask("h", &["python3", "-"]) else { panic!() };
+    assert!(Rule::of(&request, rule.id.clone()).is_none());
+    let argv = vec!["python3".into(), "-".into()];
+    let text = Memory::with("", &Rule { argv, rest: request.binding.rest(), ..rule }).unwrap();
+    let memory = Memory::parse(&text).unwrap();
+    let again = Ask { justification: Some("again".into()), ..ask("i", "t", &execution(&["python3", "-"])) };
+    assert!(matches!(one.ask_for(again, &memory), Step::Prompt(_)));
+}
+
+#[test]
 fn an_answer_that_was_not_offered_is_none() {
     let mut one = Session::new(ASKS);
     let mut more = execution(LS);
@@ -242,7 +277,20 @@ fn a_revoked_session_allows_nothing() {
     assert!(matches!(decided(&settled)[..], [("b", ApprovalOutcome::Rejected { .. })]));
     assert_eq!(one.consume("a", &execution(LS)), Err(Ignored::Revoked));
     assert!(matches!(one.ask("c", LS), Step::Decided(ApprovalOutcome::Rejected { .. }, By::Service)));
-    assert!(one.replayed().is_revoked());
+    assert!(one.replayed().is_revoked() && one.desk.state.allowed.is_empty());
+}
+
+#[test]
+fn a_crash_right_after_it_was_taken_back_leaves_no_yes() {
+    for event in [Event::SessionRevoked {}, Event::ApprovalSet { approval: ApprovalPolicy::Never }] {
+        let mut one = Session::new(ASKS);
+        one.ask("a", LS);
+        one.log.events.push((event, one.now));
+        one.desk = one.replayed();
+        let settled = one.answer("a", Answer::AllowOnce);
+        assert!(matches!(decided(&settled)[..], [("a", ApprovalOutcome::Rejected { .. })]), "{settled:?}");
+        assert!(one.consume("a", &execution(LS)).is_err());
+    }
 }
 
 #[test]
