@@ -14,6 +14,8 @@ fn words() -> impl Strategy<Value = Vec<Vec<u8>>> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn every_rule_comes_back_and_a_file_keeps_every_byte(all in prop::collection::vec(words(), 1..5)) {
         let rules: Vec<Rule> = all.into_iter().enumerate().map(|(at, argv)| rule(&format!("r{at}"), argv)).collect();

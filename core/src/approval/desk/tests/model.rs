@@ -178,7 +178,7 @@ fn read_back(events: &[(Event, Duration)]) -> Desk {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
     fn whatever_happens_the_log_holds_and_gives_the_state(acts in prop::collection::vec(act(), 1..60)) {

@@ -5,6 +5,8 @@ use crate::approval::{Cover, PresetName, Rule};
 use crate::denial::Target;
 use crate::escalate::Grant;
 
+type Change = fn(&mut Execution);
+
 const LS: &[&str] = &["ls", "-l"];
 
 #[test]
@@ -22,7 +24,6 @@ fn a_yes_is_good_for_one_start() {
 
 #[test]
 fn whatever_changed_is_named_and_ends_the_answer() {
-    type Change = fn(&mut Execution);
     let file = |content: &[u8]| Measured {
         path: AbsPath::new("/ws/s.sh").unwrap(),
         content: Some(Digest::of(content)),
@@ -181,7 +182,7 @@ fn a_yes_for_the_session_covers_what_was_shown_and_no_more() {
     {
         assert!(matches!(one.ask(name, words), Step::Prompt(_)), "{words:?}");
     }
-    let changes: [fn(&mut Execution); 4] = [
+    let changes: [Change; 4] = [
         |it| drop(it.environment.insert("RUSTC_WRAPPER".into(), "x".into())),
         |it| it.cwd = AbsPath::root(),
         |it| it.policy = PolicyId::of(b"other"),
@@ -226,7 +227,7 @@ fn a_rule_is_for_one_executable_one_place_and_its_variables() {
     let Step::Prompt(request) = one.ask("a", &words) else { panic!() };
     let rule = Rule::of(&request, RuleId::new("r").unwrap()).unwrap();
     let memory = Memory::parse(&Memory::with("", &rule).unwrap()).unwrap();
-    let changes: [(bool, fn(&mut Execution)); 6] = [
+    let changes: [(bool, Change); 6] = [
         (true, |it| drop(it.environment.insert("LANG".into(), "C".into()))),
         (true, |it| it.policy = PolicyId::of(b"other")),
         (false, |it| drop(it.environment.insert("LD_PRELOAD".into(), "x".into()))),
