@@ -41,9 +41,7 @@ impl Basis {
     /// # Errors
     /// A layer that is wrong here, by the name of its entry.
     pub(crate) fn with(&self, layer: &Written) -> Result<Policy, PoliciesError> {
-        let mut request = self.request.clone();
-        request.layers.push(layer.clone());
-        self.loaded.resolve(&request, &HostView::here())
+        self.loaded.resolve(&self.request.with(layer), &HostView::here())
     }
 }
 

@@ -11,7 +11,6 @@ use confine_core::approval::{
     Answer, ApprovalOutcome, ApprovalPolicy, ApprovalRequest, Approver, Choice, NOBODY, SessionId,
     async_trait,
 };
-use confine_core::classify::Judgement;
 use confine_core::denial::Target;
 use confine_core::escalate::{Done, Escalation, Grant, Step};
 use confine_core::{Argv, Policy, Report, Verdict};
@@ -347,7 +346,7 @@ fn case_h09_a_grant_is_one_path_for_one_command() {
         let mut escalation = Escalation::new(argv, policy.clone(), move |layer| widened(&workspace, layer));
         let first = run(&policy);
         assert_eq!(first.verdict, Verdict::Denied, "round {round}: no grant of the round before is left");
-        let Step::Ask(proposal) = escalation.on(&judgement(&first)) else { panic!("{first:?}") };
+        let Step::Ask(proposal) = escalation.on(&first.judgement()) else { panic!("{first:?}") };
         let asked = Asked::proposal(&proposal, policy.clone());
         let allowed = asking(&session, &asked, async |decided| {
             decided.pass.expect("allowed").consume(&asked).await.expect("nothing changed");
@@ -359,15 +358,11 @@ fn case_h09_a_grant_is_one_path_for_one_command() {
         assert_eq!(granted, BTreeSet::from([&absolute(&target)]), "and nothing beside it");
         let second = run(&wider);
         assert_eq!(second.verdict, Verdict::Passed);
-        assert_eq!(escalation.on(&judgement(&second)), Step::Done(Done::NotDenied));
+        assert_eq!(escalation.on(&second.judgement()), Step::Done(Done::NotDenied));
         assert_eq!(content(&target).as_deref(), Some("in\n"));
         std::fs::remove_file(&target).expect("it was allowed");
     }
     assert_eq!(says.times(), 2, "each round was asked about");
-}
-
-fn judgement(report: &Report) -> Judgement {
-    Judgement { denials: report.denials.clone(), ..Judgement::plain(report.verdict) }
 }
 
 #[test]

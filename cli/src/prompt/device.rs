@@ -22,9 +22,20 @@ const PLACE: &str = "/dev/tty";
 /// How often a terminal that takes no output is tried again.
 const ROOM: Duration = Duration::from_millis(250);
 
-/// Ends whatever sequence the program left open, and makes text visible again: margins, attributes, character sets, the
-/// cursor, a link. The cursor stays where it is.
-const PLAIN: &[u8] = b"\x18\x1b\\\x1b7\x1b[r\x1b8\x1b[0m\x1b(B\x0f\x1b[?25h\x1b]8;;\x1b\\";
+/// What makes text readable again, and keys plain, whatever a program printed before it ended. The cursor stays where it
+/// is. Sequences of ECMA-48 and xterm; a terminal that does not know one of them ignores it.
+const PLAIN: &[&str] = &[
+    // Ends a sequence or a string that is not complete.
+    "\x18\x1b\\",
+    // No margins; the cursor's place is kept meanwhile.
+    "\x1b7\x1b[?69l\x1b[r\x1b8",
+    // Lines wrap, characters replace each other, the cursor shows.
+    "\x1b[?7h\x1b[4l\x1b[?25h",
+    // No attributes, no link, ASCII and UTF-8, and the terminal's own colours.
+    "\x1b[0m\x1b]8;;\x1b\\\x1b(B\x0f\x1b%G\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\",
+    // Keys come as their characters.
+    "\x1b[>4m\x1b[=0u",
+];
 
 /// The terminal, read key by key. Dropped, its modes are as before.
 pub(super) struct Device {
@@ -59,7 +70,7 @@ impl Device {
     /// write(2)'s.
     pub(super) async fn show(&self, text: &str) -> io::Result<()> {
         if is_capable() {
-            self.write(PLAIN).await?;
+            self.write(PLAIN.concat().as_bytes()).await?;
         }
         self.print(&format!("\n{text}")).await?;
         Ok(tcflush(&*self.file, QueueSelector::IFlush)?)

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use confine_core::approval::{By, RefusalKind, SessionId};
-use confine_core::classify::Judgement;
 use confine_core::denial::{Certainty, Target};
 use confine_core::escalate::{Done, Escalation, Grant, Proposal, Step};
 use confine_core::policy::resolve::Written;
@@ -93,7 +92,7 @@ enum Round {
 
 impl Rounds<'_> {
     async fn next(&mut self, stops: &mut Stops) -> Round {
-        let proposal = match self.escalation.on(&judgement(&self.ended.report)) {
+        let proposal = match self.escalation.on(&self.ended.report.judgement()) {
             Step::Ask(proposal) => proposal,
             Step::Rerun(_) => return Round::Over(None),
             Step::Done(done) => return Round::Over(unasked(&done)),
@@ -179,14 +178,6 @@ impl Rounds<'_> {
         self.ended.report.refusal = refusal;
         self.ended.report.attempts = self.attempts;
         self.ended
-    }
-}
-
-fn judgement(report: &Report) -> Judgement {
-    Judgement {
-        denials: report.denials.clone(),
-        not_the_sandbox: report.not_the_sandbox,
-        ..Judgement::plain(report.verdict)
     }
 }
 
