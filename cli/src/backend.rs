@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 
-use confine_core::{AbsPath, LaunchFault, LaunchStage, Text};
+use confine_core::{AbsPath, BackendId, LaunchFault, LaunchStage, Text};
 use confine_runner::find::Find;
 use confine_runner::foreign::{self, Foreign, ForeignError};
 use confine_runner::lock::{BackendName, Lock, LockFileError, Pin};
@@ -142,6 +142,11 @@ pub(crate) fn pinned(word: &str, workspaces: &BTreeSet<AbsPath>) -> Result<Optio
     }
     let lock = Lock::read(&places).map_err(|error| unusable(&error))?;
     Ok(lock.backend(&name).cloned().map(Foreign::new))
+}
+
+/// The names in a lock that cannot be used, as far as it has any. Nothing is to be started by them.
+pub(crate) fn refused_names() -> Vec<BackendId> {
+    Lock::names(&Places::here()).iter().map(BackendName::id).collect()
 }
 
 /// Every third-party backend that is pinned; none where the lock lies in one of `workspaces`.

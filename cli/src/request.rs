@@ -108,14 +108,19 @@ pub(crate) fn detect(word: &str, policy: &Policy) -> Result<Confine, LaunchFault
     looked_at(if word == AUTO { builder } else { builder.only(BackendId::new(word)) })
 }
 
-/// Likewise with every third-party backend that is pinned outside of the current directory, and without what the last probe found; by `facts`.
+/// Likewise with every third-party backend that is pinned outside of the current directory, and without what the last
+/// probe found; by `facts`. Also why the lock of backends cannot be used, where it cannot: then there are only ours.
 ///
 /// # Errors
-/// As [`detect`].
-pub(crate) fn detect_afresh(facts: Probe) -> Result<Confine, LaunchFault> {
+/// Where the host cannot be looked at.
+pub(crate) fn detect_afresh(facts: Probe) -> Result<(Confine, Option<LaunchFault>), LaunchFault> {
     let here = resolve(&PolicyOptions::default());
     let workspaces = here.map(|resolved| resolved.policy.fs.workspaces).unwrap_or_default();
-    looked_at(Confine::builder().third_party(backend::all(&workspaces)?).probe(facts).afresh())
+    let (others, refused) = match backend::all(&workspaces) {
+        Ok(others) => (others, None),
+        Err(refused) => (Vec::new(), Some(refused)),
+    };
+    Ok((looked_at(Confine::builder().third_party(others).probe(facts).afresh())?, refused))
 }
 
 fn looked_at(builder: Builder) -> Result<Confine, LaunchFault> {

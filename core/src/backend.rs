@@ -57,6 +57,11 @@ pub trait Backend: Send + Sync {
     /// Whatever of the policy it cannot enforce here, unless the policy accepts to lose it. Never less, silently.
     fn confine(&self, argv: &Argv, policy: &Policy, probe: &Probe) -> Result<ConfinedArgv, ConfineError>;
 
+    /// The SHA-256 of the program that it is, in hexadecimal, where it is a program of others that the user pinned.
+    fn pinned(&self) -> Option<&str> {
+        None
+    }
+
     /// How refusals are worded where it confines; `None` where nobody has written it down.
     fn dialect(&self) -> Option<&Dialect> {
         Dialect::builtin(&DialectId::from(&self.id()))

@@ -124,6 +124,19 @@ impl Kit {
         looked_at.into_iter().filter(fails).collect()
     }
 
+    /// What the checks of each effect come to where nothing is enforced and all of it is claimed.
+    ///
+    /// # Panics
+    /// As [`Kit::red`].
+    pub fn naked(&self) -> Vec<(Effect, Mark)> {
+        let liar = || Box::new(Liar::of_all((self.make)()));
+        let confine = confine(builder(), liar());
+        let answer = self.answer(&confine, Effect::ALL);
+        assert!(answer.launch.is_ok(), "{:?}", answer.launch);
+        let claims = liar().governs(confine.probe());
+        Effect::ALL.iter().map(|effect| (*effect, denied(&claims, &answer, *effect))).collect()
+    }
+
     fn allowed(&self, backend: &str, effect: Effect) -> Mark {
         let grants =
             FAULTS.iter().find(|one| one.effect == effect && one.is_grant() && one.backend == backend);
@@ -164,6 +177,7 @@ fn denied(claims: &BTreeMap<Effect, Governed>, answer: &Answer, effect: Effect) 
         None => claim.clone(),
     };
     match (claim, found) {
+        (Governed::Enforced { .. }, Governed::Detected { reason }) => Mark::Fails(reason.to_string()),
         (_, Governed::Enforced { .. } | Governed::Detected { .. }) => Mark::Holds,
         (Governed::NotGoverned { reason }, _) => Mark::Open(reason.to_string()),
         (_, Governed::Untestable { reason }) => Mark::Open(reason.to_string()),

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use confine_backends::{Bwrap, Landlock};
 use confine_core::{Backend, Effect};
 use confine_runner::probe::{UNTRIED, attempt_at};
-use confine_tests::conformance::Kit;
 use confine_tests::conformance::fault::{FAULTS, Fault};
+use confine_tests::conformance::{Kit, Mark};
 use confine_tests::{library, needs};
 
 fn bwrap() -> Box<dyn Backend> {
@@ -73,4 +73,24 @@ fn a_bwrap_backend_that_lies_is_caught_at_the_effect_it_lies_about() {
 fn a_landlock_backend_that_lies_is_caught_at_the_effect_it_lies_about() {
     needs!(root, landlock = 6);
     caught("landlock", landlock);
+}
+
+#[test]
+fn a_backend_that_lies_about_everything_is_caught_at_every_effect() {
+    needs!(root, landlock = 6);
+    let marks = Kit::of(landlock).naked();
+    for (effect, mark) in &marks {
+        println!("{effect:20}  {mark:?}");
+    }
+    let untried = |effect: &Effect| UNTRIED.iter().any(|(one, _)| one == effect);
+    let missed: Vec<_> = marks
+        .iter()
+        .filter(|(effect, mark)| match mark {
+            Mark::Fails(_) => false,
+            // Nobody can, on a host that refuses it to all.
+            Mark::Open(_) => !untried(effect) && *effect != Effect::TtyInject,
+            Mark::Holds => true,
+        })
+        .collect();
+    assert!(missed.is_empty(), "{missed:#?}");
 }

@@ -1,9 +1,14 @@
 //! The probing side of field cases: what `confine --probe` finds is what a run then does.
 
-use std::os::unix::fs::PermissionsExt as _;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use confine_tests::world::is_there;
+use confine_tests::world::{assert_gone, is_there, marker, within};
 use confine_tests::{Backend, Scene, Stub, User, needs, program};
+use nix::sys::signal::Signal;
 use serde_json::Value;
 
 fn probed(scene: &Scene, under: &[&str], path: &str) -> Value {
@@ -138,4 +143,155 @@ fn what_the_probe_keeps_is_private_and_a_launch_that_fails_against_it_drops_it()
     let masked = ["unshare", "-Urm", "sh", "-c", "mount -t tmpfs none /proc/bus; exec \"$@\"", "sh"];
     scene.confine().under(masked).run(["true"]).exits(125);
     assert!(!is_there(&kept), "it said that bwrap works");
+}
+
+/// Throwaway directories of the user's, by name.
+fn throwaway(user: User) -> BTreeSet<PathBuf> {
+    let place = std::fs::read_dir("/var/tmp").expect("/var/tmp").flatten();
+    let own = place.filter(|one| {
+        let is_ours = one.file_name().to_string_lossy().starts_with("confine-probe-");
+        is_ours && one.metadata().is_ok_and(|metadata| metadata.uid() == user.id())
+    });
+    own.map(|one| one.path()).collect()
+}
+
+/// Whether a process that lives holds it.
+fn is_held(path: &Path) -> bool {
+    File::open(path).is_ok_and(|directory| directory.try_lock().is_err())
+}
+
+#[test]
+fn what_a_killed_probe_left_is_gone_after_the_next() {
+    needs!(root, bwrap, landlock = 6);
+    let user = User::Ordinary;
+    let scene = Scene::new(user, Backend::Bwrap);
+    let before = throwaway(user);
+    let running = scene.plain().verb(["--probe", "--json"]).start(Vec::<String>::new());
+    let made = || throwaway(user).difference(&before).cloned().collect::<BTreeSet<PathBuf>>();
+    assert!(within(Duration::from_secs(10), || made().len() > 2), "it makes its surroundings");
+    running.signal(Signal::SIGKILL);
+    running.wait();
+    let left: Vec<PathBuf> = made().into_iter().filter(|path| !is_held(path)).collect();
+    assert!(!left.is_empty());
+    here(user);
+    for path in left {
+        let shared = Path::new("/dev/shm").join(path.file_name().expect("a name"));
+        assert!(!path.exists() && !shared.exists(), "`{}` is left", path.display());
+    }
+}
+
+#[test]
+fn a_bwrap_that_hangs_when_it_is_asked_for_its_version_is_not_waited_for() {
+    needs!(root, bwrap, landlock = 6);
+    let marker = marker();
+    let stub =
+        Stub::script(&format!("[ \"$1\" = --version ] && {{ sleep {marker} & sleep {marker}; }}\nexit 1\n"));
+    let since = Instant::now();
+    let probe = probed(&Scene::new(User::Root, Backend::Bwrap), &[], &stub.path());
+    assert!(since.elapsed() < Duration::from_secs(20), "{:?}", since.elapsed());
+    assert_eq!(backend(&probe, "bwrap")["usable"], false);
+    assert_eq!(backend(&probe, "landlock")["usable"], true);
+    assert_gone(&marker, Duration::from_secs(1));
+}
+
+#[test]
+fn a_lock_of_backends_that_cannot_be_used_ends_no_probe() {
+    needs!(root, bwrap, landlock = 6);
+    let scene = Scene::new(User::Root, Backend::Bwrap);
+    let lock = scene.write(
+        &scene.home().join(".config/confine/confine.lock"),
+        r#"{"version": 7, "backends": [{"name": "jail"}, {"name": "../x"}]}"#,
+    );
+    std::fs::set_permissions(&lock, std::fs::Permissions::from_mode(0o600)).expect("its mode");
+    for directory in [".config", ".config/confine"] {
+        let private = std::fs::Permissions::from_mode(0o700);
+        std::fs::set_permissions(scene.home().join(directory), private).expect("its mode");
+    }
+    let probe = probed(&scene, &[], confine_tests::user::PATH);
+    assert_eq!(backend(&probe, "bwrap")["usable"], true);
+    assert_eq!(probe["default"], "bwrap");
+    says(&probe["lock"], "reason", &["version 7 is unknown"]);
+    let jail = backend(&probe, "jail");
+    assert_eq!(jail["usable"], false);
+    says(jail, "reason", &["version 7 is unknown"]);
+    assert_eq!(jail["effects"]["fs-write"]["status"], "not-governed");
+    assert_eq!(probe["backends"].as_array().map(Vec::len), Some(3), "{probe:#}");
+    scene.plain().verb(["probe"]).run(Vec::<String>::new()).exits(0);
+}
+
+/// A probe that was made under odd circumstances: who is usable, and nobody does less than it says.
+fn odd(user: User, under: &[&str], bwrap: bool, landlock: bool) -> Value {
+    let probe = probed(&Scene::new(user, Backend::Bwrap), under, confine_tests::user::PATH);
+    for (id, usable) in [("bwrap", bwrap), ("landlock", landlock)] {
+        let one = backend(&probe, id);
+        assert_eq!(one["usable"], usable, "{user:?} under {under:?}: {one:#}");
+        assert!(one["contradicted"].is_null(), "{user:?} under {under:?}: {one:#}");
+        assert!(usable || !one["remedy"].is_null(), "{user:?} under {under:?}: {one:#}");
+    }
+    probe
+}
+
+#[test]
+fn every_user_is_told_the_truth() {
+    needs!(root, bwrap, landlock = 6);
+    for user in [User::Root, User::Nobody] {
+        let probe = odd(user, &[], true, true);
+        assert_eq!(backend(&probe, "bwrap")["enforcement"], "full", "{user:?}: {probe:#}");
+        for effect in ["fs-read", "fs-write", "fs-hide", "net-tcp", "proc-signal", "proc-trace", "ipc-sysv"] {
+            assert_eq!(status(&probe, "bwrap", effect), "enforced", "{user:?} {effect}: {probe:#}");
+        }
+    }
+}
+
+#[test]
+fn in_a_user_namespace_of_its_own_the_probe_tells_the_truth() {
+    needs!(root, bwrap, landlock = 6, unshare);
+    odd(User::Ordinary, &["unshare", "-Ur"], true, true);
+}
+
+#[test]
+fn under_a_filter_that_refuses_namespaces_the_probe_says_so() {
+    needs!(root, bwrap, landlock = 6, cc);
+    let place = confine_tests::scene::Temporary::new("/opt/confine-filter-");
+    let filter = program::compile("without_namespaces", place.path());
+    let filter = filter.to_str().expect("a path of ours");
+    for user in [User::Root, User::Nobody] {
+        let probe = odd(user, &[filter], false, true);
+        says(backend(&probe, "bwrap"), "remedy", &["seccomp"]);
+        assert_eq!(probe["host"]["user_namespaces"], false, "{probe:#}");
+    }
+}
+
+#[test]
+fn inside_confine_the_probe_works_and_says_what_helps() {
+    needs!(root, bwrap, landlock = 6);
+    let programs = confine_tests::installation::directory();
+    for (user, around) in [(User::Ordinary, Backend::Bwrap), (User::Root, Backend::Landlock)] {
+        let scene = Scene::new(user, around);
+        let confine = scene.confine().options(["--read".as_ref(), programs.as_os_str()]);
+        let program = confine_tests::installation::confine();
+        let inside = confine.run([program.as_os_str(), "--probe".as_ref(), "--json".as_ref()]).exits(0);
+        let probe: Value = serde_json::from_str(&inside.stdout).unwrap_or_else(|e| panic!("{e}: {inside}"));
+        let bwrap = backend(&probe, "bwrap");
+        assert_eq!(bwrap["usable"], false, "{bwrap:#}");
+        says(bwrap, "remedy", &["inside a sandbox of confine's already"]);
+        let landlock = backend(&probe, "landlock");
+        assert_eq!(
+            (&landlock["usable"], &landlock["contradicted"]),
+            (&true.into(), &Value::Null),
+            "{landlock:#}"
+        );
+    }
+}
+
+#[test]
+fn without_proc_everything_says_that_it_is_not_mounted() {
+    needs!(root, bwrap, landlock = 6, unshare);
+    let scene = Scene::new(User::Root, Backend::Bwrap);
+    let unmounted =
+        ["unshare", "-m", "sh", "-c", "mount --make-rprivate / && umount -l /proc && exec \"$@\"", "sh"];
+    let probe = scene.plain().verb(["--probe", "--json"]).under(unmounted).run(Vec::<String>::new());
+    probe.exits(125).says("help: mount -t proc proc /proc");
+    let run = scene.plain().under(unmounted).run(["true"]).exits(125);
+    run.says("`/proc` is not mounted");
 }

@@ -1,6 +1,11 @@
 //! What the README shows is true.
 
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use confine_tests::{Finished, installation, needs, scene::Temporary};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -60,4 +65,76 @@ fn the_security_page_names_every_layer() {
         let known = [layer.name(), name.as_str()].iter().any(|name| page.to_lowercase().contains(name));
         assert!(known, "`{layer}` is not named");
     }
+}
+
+/// What builds here: the programs under test, put where cargo would put them.
+const CARGO: &str = r#"#!/bin/sh
+while [ $# -gt 0 ]; do
+    case $1 in --package) package=$2 ;; --target) triple=$2 ;; esac
+    shift
+done
+mkdir -p "target/$triple/release" && cp "PROGRAMS/$package" "target/$triple/release/$package"
+"#;
+
+/// A checkout as a newcomer has it, less the compiler.
+fn checkout() -> Temporary {
+    let place = Temporary::new("/var/tmp/confine-readme-");
+    for name in ["Makefile", "demo", "tests"] {
+        symlink(root().join(name).canonicalize().expect("it is there"), place.path().join(name))
+            .expect("a link");
+    }
+    let programs = installation::directory();
+    for (name, text) in [
+        ("cargo", CARGO.replace("PROGRAMS", &programs.display().to_string())),
+        ("rustup", "#!/bin/sh\n".to_owned()),
+    ] {
+        let path = place.path().join("bin").join(name);
+        fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+        fs::write(&path, text).expect("a program");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("its mode");
+    }
+    for directory in ["fresh", "outside"] {
+        fs::create_dir(place.path().join(directory)).expect("a directory");
+    }
+    place
+}
+
+/// A line of the README in that checkout, where `mktemp -d` makes its directories in `fresh`.
+fn typed(place: &Path, line: &str) -> Finished {
+    let path = std::env::var("PATH").expect("a path");
+    let mut command = Command::new("sh");
+    command.args(["-c", line]).current_dir(place).env("TMPDIR", place.join("fresh")).env("LC_ALL", "C");
+    command.env("PATH", format!("{}:{path}", place.join("bin").display())).env_remove("CARGO_TARGET_DIR");
+    for name in ["MAKEFLAGS", "MAKELEVEL", "CARGO"] {
+        command.env_remove(name);
+    }
+    Finished::of(command, &[])
+}
+
+#[test]
+fn both_commands_of_the_first_minute_do_what_the_text_says() {
+    needs!(bwrap, landlock = 3, git, cc);
+    let readme = text("README.md");
+    let (_, rest) = readme.split_once("\n```sh\n").expect("a block of commands");
+    let lines: Vec<&str> = rest.lines().take_while(|line| *line != "```").collect();
+    let [first, second] = lines.as_slice() else { panic!("two commands: {lines:?}") };
+    let place = checkout();
+    let demo = typed(place.path(), first).exits(0);
+    assert_eq!(demo.stdout.lines().filter(|line| line.contains("succeeds   fails")).count(), 5, "{demo}");
+
+    let outside = "/var/tmp/out.txt";
+    assert!(second.contains(outside) && second.contains(" run -- sh"), "{second}");
+    // A name of its own: that of the text is everybody's.
+    let out = place.path().join("outside/out.txt");
+    let command = second.replace(outside, &out.display().to_string());
+    typed(place.path(), &command).fails();
+    let left = || {
+        let made: Vec<_> = fs::read_dir(place.path().join("fresh")).expect("a directory").flatten().collect();
+        made.into_iter().filter(|one| one.path().join("in.txt").is_file()).count()
+    };
+    assert_eq!((left(), out.exists()), (1, false));
+    let grant = format!(" run --write {} -- sh", place.path().join("outside").display());
+    let granted = command.replace(" run -- sh", &grant);
+    typed(place.path(), &granted).exits(0);
+    assert_eq!((left(), out.exists()), (2, true));
 }

@@ -154,10 +154,11 @@ impl Builder {
                 tracing::warn!(run = recovered.run, "paid what a killed run left");
             }
         }
-        let recalled = if self.afresh { Recalled::default() } else { Recalled::here(&places, &probe) };
-        let probe = recalled.noted(probe);
         let named = self.named.into_iter().map(|foreign| -> Box<dyn Backend> { Box::new(foreign) });
         let registry = self.registry.unwrap_or_default().with_named(named);
+        let recalled =
+            if self.afresh { Recalled::default() } else { Recalled::here(&places, &probe, &registry) };
+        let probe = recalled.noted(probe);
         let registry = if recalled.doubts() { registry.map(|one| recalled.doubted(one)) } else { registry };
         let image = if self.by_path { Image::File } else { Image::Sealed(OnceLock::new()) };
         let spawner = Arc::new(spawner(&probe, self.only.as_ref()).map_err(DetectError::Thread)?);

@@ -73,7 +73,13 @@ impl Find {
                 Err(Unusable::new(format!("there is no stage at `{shown}`"), "name the file `confine-stage`"))
             });
         }
-        let beside = self.executable.as_deref().and_then(Path::parent);
+        let Some(executable) = &self.executable else {
+            return Err(Unusable::new(
+                "`confine-stage` lies beside the running program, which only `/proc` tells",
+                "mount -t proc proc /proc, or name the stage",
+            ));
+        };
+        let beside = executable.parent();
         let candidates = beside
             .into_iter()
             .flat_map(|directory| [directory.join(STAGE), directory.join("../libexec/confine").join(STAGE)]);

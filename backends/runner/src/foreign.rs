@@ -15,7 +15,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use confine_backends::foreign::protocol::{Confined, Description, Governance, Request, Wrapping};
 use confine_backends::foreign::{self, Party};
@@ -34,12 +34,17 @@ use image::Image;
 
 pub use error::ForeignError;
 
+/// How long a program that did not say who it is, or what it governs, is not asked again.
+const MOMENT: Duration = Duration::from_secs(30);
+
 /// A pinned program as a backend.
 #[derive(Debug)]
 pub struct Foreign {
     pin: Pin,
     bounds: Bounds,
     known: OnceLock<Known>,
+    /// When it gave no answer the last time, and why: one that hangs is not waited for again and again.
+    silent: Mutex<Option<(Instant, Unusable)>>,
     /// The last answer about a host: it is asked for twice in a launch.
     governance: Mutex<Option<(Probe, Governance)>>,
 }
@@ -54,7 +59,13 @@ struct Known {
 impl Foreign {
     /// Nothing is run or looked at yet.
     pub fn new(pin: Pin) -> Self {
-        Self { pin, bounds: Bounds::default(), known: OnceLock::new(), governance: Mutex::new(None) }
+        Self {
+            pin,
+            bounds: Bounds::default(),
+            known: OnceLock::new(),
+            silent: Mutex::new(None),
+            governance: Mutex::new(None),
+        }
     }
 
     /// With another limit than 5 s on each answer.
@@ -120,8 +131,20 @@ impl Foreign {
 
     fn asked(&self, probe: &Probe) -> Result<(&Known, Governance), Unusable> {
         foreign::usable(&self.id(), probe)?;
-        let known = self.known()?;
-        Ok((known, self.governance(probe)?))
+        self.once(|| Ok((self.known()?, self.governance(probe)?)))
+    }
+
+    /// Whoever asks at the same time waits for the one answer.
+    fn once<T>(&self, ask: impl FnOnce() -> Result<T, ForeignError>) -> Result<T, Unusable> {
+        let mut silent = self.silent.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, unusable)) = silent.as_ref().filter(|(since, _)| since.elapsed() < MOMENT) {
+            return Err(unusable.clone());
+        }
+        ask().map_err(|error| {
+            let unusable = Unusable::from(error);
+            *silent = Some((Instant::now(), unusable.clone()));
+            unusable
+        })
     }
 
     fn ask<T, E: std::fmt::Display>(
@@ -185,7 +208,11 @@ impl Backend for Foreign {
     }
 
     fn dialect(&self) -> Option<&Dialect> {
-        self.known().ok().map(|known| &known.dialect)
+        self.once(|| self.known()).ok().map(|known| &known.dialect)
+    }
+
+    fn pinned(&self) -> Option<&str> {
+        Some(self.pin.sha256.as_ref())
     }
 }
 

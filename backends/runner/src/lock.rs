@@ -138,6 +138,12 @@ impl Digest {
     }
 }
 
+impl AsRef<str> for Digest {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
 impl TryFrom<String> for Digest {
     type Error = DigestError;
 

@@ -76,7 +76,7 @@ impl Missing {
 /// Measures, prints what differs, and exits 1 where something does.
 pub(crate) fn verify(json: bool) -> Answer {
     // It starts bwrap itself.
-    let confine = request::detect_afresh(probe::facts())?;
+    let (confine, _) = request::detect_afresh(probe::facts())?;
     // A ground of its own for each, so that both are measured at once.
     let dialects = std::thread::scope(|scope| {
         let confine = &confine;

@@ -1,14 +1,14 @@
 //! The answer, version 1.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use confine_core::policy::Policy;
 use confine_core::probe::Tool;
 use confine_core::{Backend as Confines, BackendId, Effect, Effects, Governed, LaunchFault, Probe, Reason};
 use confine_core::{LaunchStage, Text};
 use confine_runner::Confine;
-use confine_runner::probe::{Answer, Trial, is_contradicted, refined, remember};
+use confine_runner::probe::{Answer, Trial, is_contradicted, makes_namespaces, refined, remember};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
@@ -26,6 +26,16 @@ pub(super) struct Found {
     pub(super) default: Option<BackendId>,
     /// In the order of preference.
     pub(super) backends: Vec<Backend>,
+    /// Why the lock of third-party backends cannot be used, where it cannot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) lock: Option<Refused>,
+}
+
+/// What cannot be used.
+#[derive(Serialize)]
+pub(super) struct Refused {
+    pub(super) reason: String,
+    pub(super) remedy: Option<String>,
 }
 
 /// The facts.
@@ -61,6 +71,9 @@ pub(super) struct Backend {
     pub(super) contradicted: Vec<Effect>,
     #[serde(skip)]
     claims: BTreeMap<Effect, Governed>,
+    /// Whether the user pinned it: its word counts for nothing that was not tried.
+    #[serde(skip)]
+    of_others: bool,
 }
 
 /// What it does about one effect.
@@ -89,7 +102,7 @@ impl Found {
     /// # Errors
     /// Where the host cannot be looked at, or there is no room for throwaway surroundings.
     pub(super) fn here() -> Result<Self, LaunchFault> {
-        let confine = request::detect_afresh(host::facts())?;
+        let (confine, refused) = request::detect_afresh(host::facts())?;
         let answers = answers(&confine)?;
         remember(&confine, &answers);
         let policy = workspace::default_policy()?;
@@ -100,12 +113,15 @@ impl Found {
         let found =
             |backend: &dyn Confines| Backend::of(backend, &policy, &facts, answers.get(&backend.id()));
         let mut backends: Vec<Backend> = confine.registry().for_host(&facts).map(found).collect();
+        let lock =
+            refused.map(|fault| Refused { reason: format!("cannot {}", fault.text), remedy: fault.help });
+        backends.extend(lock.iter().flat_map(Backend::refused));
         remedy::fill(&mut backends);
         let default = backends
             .iter()
             .find(|backend| backend.takes(&policy, &confine, &facts))
             .map(|one| one.id.clone());
-        Ok(Self { version: 1, default, backends, host: Host::of(&facts) })
+        Ok(Self { version: 1, default, backends, lock, host: Host::of(&facts, &own_program()?) })
     }
 }
 
@@ -117,8 +133,7 @@ fn answers(confine: &Confine) -> Result<BTreeMap<BackendId, Answer>, LaunchFault
     let answers = Trial::of(confine, program).run(&ids, &|id| progress.done(id));
     drop(progress);
     let mut answers = answers.map_err(|error| {
-        LaunchFault::new(LaunchStage::Usage, format!("try anything here: {error}"))
-            .help("make `/var/tmp` a directory that you may write to")
+        LaunchFault::new(LaunchStage::Usage, format!("try anything here: {error}")).help(workspace::REMEDY)
     })?;
     // Only what was launched has anything to say of itself.
     if confine.probe().user_namespaces.is_ok()
@@ -132,23 +147,48 @@ fn answers(confine: &Confine) -> Result<BTreeMap<BackendId, Answer>, LaunchFault
 
 /// This executable makes the attempts too.
 fn own_program() -> Result<PathBuf, LaunchFault> {
-    std::env::current_exe().map_err(|error| fault::system(LaunchStage::Usage, "find this executable", &error))
+    std::env::current_exe().map_err(|error| {
+        fault::system(LaunchStage::Choose, "try anything here: this executable is not found", &error)
+            .help("mount -t proc proc /proc")
+    })
 }
 
 impl Host {
-    fn of(facts: &Probe) -> Self {
+    fn of(facts: &Probe, program: &Path) -> Self {
         Self {
             os: facts.os.clone(),
             kernel: facts.kernel.clone(),
             landlock_abi: facts.landlock.as_ref().ok().copied(),
             uid: facts.uid,
-            user_namespaces: facts.user_namespaces.is_ok(),
+            user_namespaces: facts.user_namespaces.is_ok() && makes_namespaces(program),
             container: facts.container.clone(),
         }
     }
 }
 
 impl Backend {
+    /// Those that a lock names that cannot be used.
+    fn refused(lock: &Refused) -> Vec<Self> {
+        let reason = Reason::from(lock.reason.clone());
+        let row = |effect: &Effect| {
+            (*effect, Row { governed: Governed::NotGoverned { reason: reason.clone() }, remedy: None })
+        };
+        let one = |id| Self {
+            id,
+            usable: false,
+            program: None,
+            sha256: None,
+            reason: Some(lock.reason.clone()),
+            remedy: lock.remedy.clone(),
+            enforcement: Enforcement::Partial,
+            effects: Effect::ALL.iter().map(row).collect(),
+            contradicted: Vec::new(),
+            claims: BTreeMap::new(),
+            of_others: true,
+        };
+        backend::refused_names().into_iter().map(one).collect()
+    }
+
     fn of(backend: &dyn Confines, policy: &Policy, facts: &Probe, answer: Option<&Answer>) -> Self {
         let id = backend.id();
         let claims = backend.governs(facts);
@@ -160,7 +200,8 @@ impl Backend {
         };
         let effects: BTreeMap<Effect, Row> = claims.iter().map(row).collect();
         let contradicted = claims.iter().filter(|(effect, claim)| {
-            effects.get(effect).is_some_and(|row| is_contradicted(claim, &row.governed))
+            let finding = answer.and_then(|answer| answer.findings.get(effect));
+            finding.is_some_and(|finding| is_contradicted(claim, finding))
         });
         let program = program(&id, facts);
         let mut found = Self {
@@ -174,6 +215,7 @@ impl Backend {
             effects,
             id,
             claims,
+            of_others: backend.pinned().is_some(),
         };
         if found.usable && needs(policy).without(&found.kept()).is_empty() {
             found.enforcement = Enforcement::Full;
@@ -186,10 +228,15 @@ impl Backend {
         self.effects.iter().filter(|(_, row)| row.governed.is_enforced()).map(|(effect, _)| *effect).collect()
     }
 
-    /// What it says that it enforces, and no attempt contradicts: what nobody can do here, it need not prevent.
+    /// What it enforces, and, where it is one of ours, what it says that it does and nobody can try here: it need not
+    /// prevent that.
     fn kept(&self) -> Effects {
+        let untried = |effect: &Effect| {
+            self.effects.get(effect).is_some_and(|row| matches!(row.governed, Governed::Untestable { .. }))
+        };
         let claimed = self.claims.iter().filter(|(_, claim)| claim.is_enforced()).map(|(effect, _)| *effect);
-        claimed.filter(|effect| !self.contradicted.contains(effect)).collect()
+        let untried: Effects = claimed.filter(|effect| !self.of_others && untried(effect)).collect();
+        untried.iter().chain(self.enforced().iter()).collect()
     }
 
     /// Whether `auto` would take it for `policy`.

@@ -50,6 +50,10 @@ pub(super) fn table(found: &Found, colour: Colour) -> String {
     for backend in &found.backends {
         state(&mut text, found, backend, colour);
     }
+    if let Some(lock) = &found.lock {
+        let _ = writeln!(text, "{:10}  {}", "others", colour.paint(31, "not usable, whatever is pinned"));
+        lines(&mut text, [("reason", Some(&lock.reason)), ("remedy", lock.remedy.as_ref())]);
+    }
     let width = found.backends.iter().map(|backend| backend.id.as_str().len()).max().unwrap_or_default();
     let _ = writeln!(text, "\n{:WIDTH$}{:width$}  what it does about it", "effect", "backend");
     for effect in Effect::ALL {
@@ -96,7 +100,11 @@ fn state(text: &mut String, found: &Found, backend: &Backend, colour: Colour) {
         let warning = format!("DOES NOT HOLD HERE, though it should: {}", names.join(", "));
         let _ = writeln!(text, "{:10}  {}", "", colour.paint(31, &warning));
     }
-    for (label, line) in [("reason", &backend.reason), ("remedy", &backend.remedy)] {
+    lines(text, [("reason", backend.reason.as_ref()), ("remedy", backend.remedy.as_ref())]);
+}
+
+fn lines(text: &mut String, lines: [(&str, Option<&String>); 2]) {
+    for (label, line) in lines {
         if let Some(line) = line {
             let _ = writeln!(text, "{:10}  {label}: {}", "", Text::from(line.as_str()));
         }

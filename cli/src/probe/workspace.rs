@@ -1,30 +1,24 @@
 //! A workspace that stands for any: what the default policy needs does not depend on which it is.
 
-use std::path::Path;
-
 use confine_core::policy::Policy;
 use confine_core::{AbsPath, Argv, LaunchFault, LaunchStage};
-use tempfile::TempDir;
+use confine_runner::probe::Throwaway;
 
 use crate::arguments::PolicyOptions;
 use crate::{fault, request};
 
-/// Not below `/tmp`, which is private inside.
-const PLACE: &str = "/var/tmp";
+/// Where there is no place for anything.
+pub(super) const REMEDY: &str = "make `/var/tmp`, or what `TMPDIR` names, a directory that you may write to";
 
 /// The default policy, resolved for a throwaway workspace.
 ///
 /// # Errors
 /// Where there is no place for one, or the policy does not resolve here.
 pub(super) fn default_policy() -> Result<Policy, LaunchFault> {
-    let place = Some(Path::new(PLACE)).filter(|place| place.is_dir());
-    let place = place.map_or_else(std::env::temp_dir, Path::to_owned);
-    let made = TempDir::with_prefix_in("confine-probe-", place);
-    let made = made.and_then(|made| Ok((made.path().canonicalize()?, made)));
-    let (path, _directory) = made.map_err(|error| {
-        fault::system(LaunchStage::Usage, "make a throwaway workspace", &error)
-            .help("make `/var/tmp` a directory that you may write to")
+    let directory = Throwaway::new().map_err(|error| {
+        fault::system(LaunchStage::Usage, "make a throwaway workspace", &error).help(REMEDY)
     })?;
+    let path = directory.path().to_owned();
     let options = PolicyOptions {
         policy: Some("workspace-write".into()),
         workspaces: vec![path.clone()],

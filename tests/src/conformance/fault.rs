@@ -91,6 +91,9 @@ const OF_NETLINK: &[Rule] = &[Rule { call: Which::Named("socket"), argument: Som
 const OF_INPUT: &[Rule] = &[Rule { call: Which::Named("ioctl"), argument: Some((1, 0x5412)), passes: true }];
 const NO_SENDTO: &[Rule] = &[refuses(44, 206)];
 const NO_CONNECT: &[Rule] = &[refuses(42, 203)];
+/// Where the policy shows it: a launch that does not goes on without.
+const INHERITS: &str =
+    "(exec 9< GROUND/stdio/inherited) 2>/dev/null && exec 9< GROUND/stdio/inherited; exec \"$@\"";
 /// Puts a process inside in the place of the one outside, which nothing lets be traced: neither a namespace nor a domain
 /// can be left out for that alone.
 const ANOTHER_VICTIM: &str = "sleep 3 & orders=$(printf %s \"$4\" | sed \"s/\\\"victim\\\":[0-9]*/\\\"victim\\\":$!/\"); \
@@ -119,6 +122,27 @@ fn outlive(scene: &Scene) {
 fn mark(scene: &Scene, effect: Effect) {
     std::fs::write(scene.ground.join("ws").join(effect.name()), "").expect("a mark");
 }
+
+/// Nothing is left of what a backend does, and all is claimed; somebody outside does what the stage and the runner prevent
+/// whatever the backend.
+pub const EVERYTHING: &[Lie] = &[
+    Lie::Claims,
+    Lie::Plan(|_, plan| {
+        (plan.landlock, plan.scratch, plan.stdio_access) = (None, None, None);
+        plan.seccomp.clear();
+        plan.rlimits.clear();
+    }),
+    Lie::Shell("exec 9< GROUND/stdio/inherited 2>> GROUND/stdio/stderr; exec \"$@\""),
+    Lie::Does(|scene| {
+        for given in ["ws/given", "ws/mapped"] {
+            chown(scene.ground.join(given), Some(12_321), None).expect("root gives files away");
+        }
+        outlive(scene);
+        for effect in [Effect::LimitTime, Effect::LimitMemory] {
+            mark(scene, effect);
+        }
+    }),
+];
 
 /// One for each effect that some backend enforces; more where a second backend grants otherwise.
 pub static FAULTS: &[Fault] = &[
@@ -183,8 +207,8 @@ pub static FAULTS: &[Fault] = &[
     landlock(Effect::FsSymlink, &[Lie::Policy(|_, policy| policy.fs.symlinks = Symlinks::Allow)]),
     bwrap(Effect::FsExec, &[Lie::Claims]),
     bwrap(Effect::FsLock, &[Lie::Claims]),
-    bwrap(Effect::FdInherit, &[Lie::Shell("exec 9< GROUND/stdio/inherited; exec \"$@\"")]),
-    landlock(Effect::FdInherit, &[Lie::Shell("exec 9< GROUND/stdio/inherited; exec \"$@\"")]),
+    bwrap(Effect::FdInherit, &[Lie::Shell(INHERITS)]),
+    landlock(Effect::FdInherit, &[Lie::Shell(INHERITS)]),
     bwrap(
         Effect::FdStdio,
         &[

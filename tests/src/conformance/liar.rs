@@ -9,7 +9,7 @@ use confine_core::{
 };
 use confine_stage::Plan;
 
-use super::fault::{Fault, Lie};
+use super::fault::{EVERYTHING, Fault, Lie};
 use super::filter;
 
 /// See the module.
@@ -30,6 +30,11 @@ impl Liar {
     /// With a fault.
     pub fn of(honest: Box<dyn Backend>, fault: &'static Fault) -> Self {
         Self { honest, lies: fault.lies, effect: Some(fault.effect) }
+    }
+
+    /// That does nothing at all, and says that it does everything.
+    pub fn of_all(honest: Box<dyn Backend>) -> Self {
+        Self { honest, lies: EVERYTHING, effect: None }
     }
 
     /// Whose launcher fails.
@@ -64,10 +69,15 @@ impl Backend for Liar {
         self.honest.id()
     }
 
+    fn pinned(&self) -> Option<&str> {
+        self.honest.pinned()
+    }
+
     fn governs(&self, probe: &Probe) -> BTreeMap<Effect, Governed> {
         let mut governed = self.honest.governs(probe);
-        if let Some(effect) = self.effect.filter(|_| self.lies.iter().any(|lie| matches!(lie, Lie::Claims))) {
-            governed.insert(effect, Governed::by(&[Layer::Runner]));
+        if self.lies.iter().any(|lie| matches!(lie, Lie::Claims)) {
+            let claimed = Effect::ALL.iter().filter(|effect| self.effect.is_none_or(|one| one == **effect));
+            governed.extend(claimed.map(|effect| (*effect, Governed::by(&[Layer::Runner]))));
         }
         governed
     }

@@ -220,6 +220,23 @@ fn fits(want: Want, found: Want) -> bool {
     }
 }
 
+/// Who else may run them.
+const OTHERS: &[User] = &[User::Root, User::Nobody];
+
+#[test]
+fn other_users_get_the_same_verdicts() {
+    needs!(root, bwrap, landlock = 6, git, python3, cc);
+    let hide = [("--hide", false), ("", true)];
+    each(OTHERS, Backend::ALL, |scene| {
+        check(scene, &WRITES[..4], &[], &[("--write", false), ("", true)]);
+        check(scene, &WRITES[8..10], &[], &[]);
+        check(scene, &READS[..2], &hide, &[]);
+        check(scene, &CARVED[..3], &[], &[]);
+        check(scene, &NETWORK[..1], &[], &[]);
+        check(scene, &OWN[..6], &[], &[]);
+    });
+}
+
 /// Runs every pair, and then its twin: with these options more, it works; or, where they are none, nothing is tried.
 fn check(scene: &Scene, pairs: &[Pair], options: &[(&str, bool)], twin: &[(&str, bool)]) {
     let out = scene.outside().display().to_string();

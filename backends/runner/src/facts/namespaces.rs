@@ -17,11 +17,11 @@ const CLONE: &str = "/proc/sys/kernel/unprivileged_userns_clone";
 const APPARMOR: &str = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";
 
 pub(super) fn here() -> Result<(), Unusable> {
+    if !Path::new("/proc/self").exists() {
+        return Err(Unusable::new("`/proc` is not mounted", "mount -t proc proc /proc"));
+    }
     if !Path::new("/proc/self/ns/user").exists() {
-        return Err(Unusable::new(
-            "the kernel has no user namespaces",
-            "a kernel with CONFIG_USER_NS, and `/proc`",
-        ));
+        return Err(Unusable::new("the kernel has no user namespaces", "use a kernel with CONFIG_USER_NS"));
     }
     if number(LIMIT) == Some(0) {
         return Err(Unusable::new(

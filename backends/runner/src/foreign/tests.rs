@@ -113,6 +113,28 @@ fn one_that_hangs_crashes_or_floods_is_refused_by_name() {
 }
 
 #[test]
+fn one_that_hangs_is_asked_once_whoever_asks() {
+    let bench = Bench::new();
+    let limit = Duration::from_millis(300);
+    let probe = Probe { stage: Ok(confine_core::probe::Tool { path: AbsPath::root() }), ..probe() };
+    let governs =
+        format!("case $1 in describe) echo '{}' ;; *) sleep 600 ;; esac", HONEST.replace("DIALECT", DIALECT));
+    for (script, asked) in [("sleep 600", "describe "), (&governs, "describe governs ")] {
+        let hangs = bench.pinned(script).with_time_limit(limit);
+        fs::write(bench.at("ran"), "").unwrap();
+        let ask = || hangs.governs(&probe).values().any(Governed::is_enforced);
+        std::thread::scope(|scope| {
+            let asking: Vec<_> = (0..3).map(|_| scope.spawn(ask)).collect();
+            assert!(asking.into_iter().all(|one| !one.join().unwrap()));
+        });
+        let other = Probe { uid: probe.uid + 1, ..probe.clone() };
+        assert!(!hangs.governs(&other)[&Effect::FsWrite].is_enforced());
+        assert!(asked.starts_with("describe ") && hangs.dialect().is_none());
+        assert_eq!(bench.ran(), asked);
+    }
+}
+
+#[test]
 fn one_that_changed_since_it_was_pinned_is_not_run() {
     let bench = Bench::new();
     let foreign = bench.answering(HONEST, "", "");

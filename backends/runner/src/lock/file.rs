@@ -1,5 +1,6 @@
 //! The file itself: read without following a link, written whole or not at all.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::AsFd as _;
@@ -10,7 +11,7 @@ use nix::fcntl::{OFlag, openat, renameat};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat};
 use nix::unistd::{Uid, UnlinkatFlags, unlinkat};
 
-use super::{FILE, Lock, LockFileError};
+use super::{BackendName, FILE, Lock, LockFileError};
 use crate::beneath::kind;
 use crate::places::{Place, Places};
 
@@ -31,6 +32,18 @@ impl Lock {
             Some(place) => read(&place),
             None => Ok(Self::default()),
         }
+    }
+
+    /// The names in a lock that [`Lock::read`] refuses, as far as it has any: who says so is not known, so they are for
+    /// people to read, and for nothing else.
+    pub fn names(places: &Places) -> Vec<BackendName> {
+        let text =
+            places.open_configuration().ok().flatten().and_then(|place| text(opened(&place).ok()?).ok());
+        let value: serde_json::Value = serde_json::from_str(&text.unwrap_or_default()).unwrap_or_default();
+        let backends = value.get("backends").and_then(serde_json::Value::as_array).into_iter().flatten();
+        let name = |one: &serde_json::Value| BackendName::new(one.get("name")?.as_str()?).ok();
+        let names: BTreeSet<BackendName> = backends.filter_map(name).collect();
+        names.into_iter().collect()
     }
 
     /// Changes the user's lock: nobody else of ours changes it meanwhile, and whoever reads sees all of it or nothing.
@@ -63,18 +76,28 @@ fn path(place: &Place) -> Result<AbsPath, LockFileError> {
 fn read(place: &Place) -> Result<Lock, LockFileError> {
     let path = path(place)?;
     let unusable = |source| LockFileError::Unusable { path: path.clone(), source };
-    let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
-    let file = match openat(&place.fd, FILE, flags, Mode::empty()) {
-        Ok(file) => File::from(file),
+    let file = match opened(place) {
+        Ok(file) => file,
         Err(Errno::ENOENT) => return Ok(Lock::default()),
         Err(Errno::ELOOP | Errno::ENXIO) => return Err(LockFileError::Special(path)),
         Err(errno) => return Err(unusable(errno.into())),
     };
     let stat = fstat(file.as_fd()).map_err(|errno| unusable(errno.into()))?;
     check(&path, &stat)?;
-    let mut text = String::new();
-    file.take(LONGEST).read_to_string(&mut text).map_err(unusable)?;
+    let text = text(file).map_err(unusable)?;
     Lock::parse(&text).map_err(|source| LockFileError::Parse { path, source })
+}
+
+/// Without waiting, whatever it is.
+fn opened(place: &Place) -> nix::Result<File> {
+    let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
+    openat(&place.fd, FILE, flags, Mode::empty()).map(File::from)
+}
+
+fn text(file: File) -> io::Result<String> {
+    let mut text = String::new();
+    file.take(LONGEST).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 fn check(path: &AbsPath, stat: &FileStat) -> Result<(), LockFileError> {

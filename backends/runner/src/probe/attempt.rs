@@ -35,6 +35,8 @@ pub struct Attempt {
     pub judged: &'static str,
     /// In which launch.
     pub launch: Launch,
+    /// Whether the runner finds and undoes it when the run is over.
+    pub(super) is_undone: bool,
     pub(super) act: fn(&Orders, &mut Told),
     /// The acts that happened.
     pub(super) judge: fn(&Ground, &Told) -> Vec<String>,
@@ -53,7 +55,11 @@ const fn attempt(
     act: Act,
     judge: Judge,
 ) -> Attempt {
-    Attempt { effect, inside, judged, launch: Launch::Whole, act, judge }
+    Attempt { effect, inside, judged, launch: Launch::Whole, is_undone: false, act, judge }
+}
+
+const fn undone(attempt: Attempt) -> Attempt {
+    Attempt { is_undone: true, ..attempt }
 }
 
 const fn by(launch: Launch, attempt: Attempt) -> Attempt {
@@ -120,13 +126,13 @@ pub static ATTEMPTS: &[Attempt] = &[
         files::carve,
         files::carved,
     ),
-    attempt(
+    undone(attempt(
         Effect::FsCarveOutNew,
         "create a protected name",
         "the name, once the run is over",
         files::carve_new,
         files::carved_new,
-    ),
+    )),
     attempt(
         Effect::FsDevice,
         "open devices, mknod",
@@ -231,7 +237,7 @@ pub static ATTEMPTS: &[Attempt] = &[
     attempt(Effect::ProcKernel, "keyctl(2), userfaultfd(2)", ANSWER, processes::kernel, files::done),
     attempt(
         Effect::IpcSysv,
-        "change a semaphore, a message queue and shared memory of the host's",
+        "change a message queue and shared memory of both kinds of the host's",
         "their values",
         processes::share,
         processes::shared,

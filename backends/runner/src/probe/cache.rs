@@ -11,6 +11,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 
+use confine_backends::Registry;
 use confine_core::probe::Unusable;
 use confine_core::{Backend, BackendId, Effect, LaunchFault, LaunchStage, Probe, Reason, Report};
 use nix::errno::Errno;
@@ -20,7 +21,7 @@ use nix::unistd::{Uid, UnlinkatFlags, unlinkat};
 use serde::{Deserialize, Serialize};
 
 use super::doubt::Doubted;
-use super::finding::{is_contradicted, refined};
+use super::finding::{Finding, is_contradicted, refined};
 use super::trial::Answer;
 use crate::Confine;
 use crate::places::{Place, Places};
@@ -51,13 +52,20 @@ struct Entry {
 struct Word {
     /// Whether its sandbox stood.
     launch: Result<(), Unusable>,
-    /// Effects that it claims, at which attempts succeeded.
+    /// Of a program of others, what it was: its word may be another one's by now.
+    #[serde(default)]
+    program: Option<String>,
+    /// Effects that it claims, at which attempts succeeded, or, made inside a program of others, had no answer.
     contradicted: BTreeMap<Effect, Reason>,
 }
 
 impl Word {
     fn is_good(&self) -> bool {
         self.launch.is_ok() && self.contradicted.is_empty()
+    }
+
+    fn is_about(&self, backend: &dyn Backend) -> bool {
+        self.program.as_deref() == backend.pinned()
     }
 }
 
@@ -68,7 +76,8 @@ pub fn remember(confine: &Confine, answers: &BTreeMap<BackendId, Answer>) {
         let backend = shared.registry.by_id(id)?;
         let contradicted = contradicted(backend, &shared.probe, answer);
         let launch = answer.launch.clone().or_else(lasting);
-        Some((id.as_str().to_owned(), Word { launch, contradicted }))
+        let program = backend.pinned().map(str::to_owned);
+        Some((id.as_str().to_owned(), Word { launch, program, contradicted }))
     };
     let entry = Entry {
         version: VERSION,
@@ -89,11 +98,14 @@ fn lasting(unusable: Unusable) -> Result<(), Unusable> {
 
 fn contradicted(backend: &dyn Backend, probe: &Probe, answer: &Answer) -> BTreeMap<Effect, Reason> {
     let claims = backend.governs(probe);
-    let wrong = |(effect, finding)| {
+    // Of ours, an attempt without an answer says something about that moment.
+    let unanswered =
+        |finding: &Finding| backend.pinned().is_some() && matches!(finding, Finding::Unanswered(_));
+    let wrong = |(effect, finding): (&Effect, &Finding)| {
         let claim = claims.get(effect)?;
-        let found = refined(claim.clone(), finding);
-        let reason = found.reason().filter(|_| is_contradicted(claim, &found))?;
-        Some((*effect, reason.clone()))
+        let counts = is_contradicted(claim, finding) || claim.is_enforced() && unanswered(finding);
+        let reason = refined(claim.clone(), finding).reason().filter(|_| counts)?.clone();
+        Some((*effect, reason))
     };
     answer.findings.iter().filter_map(wrong).collect()
 }
@@ -106,12 +118,17 @@ pub(crate) struct Recalled {
 }
 
 impl Recalled {
-    /// Nothing, where there is no file, where it is not the caller's alone, or where the host is no longer the same.
-    pub(crate) fn here(places: &Places, probe: &Probe) -> Self {
-        let entry = places.open_state().ok().flatten().and_then(|state| read(&state));
-        let Some(entry) = entry.filter(|entry| entry.backends.values().any(|word| !word.is_good())) else {
+    /// About what is in `registry`. Nothing, where there is no file, where it is not the caller's alone, or where the host
+    /// is no longer the same.
+    pub(crate) fn here(places: &Places, probe: &Probe, registry: &Registry) -> Self {
+        let Some(mut entry) = places.open_state().ok().flatten().and_then(|state| read(&state)) else {
             return Self::default();
         };
+        let about = |id: &str| registry.by_id(&BackendId::new(id));
+        entry.backends.retain(|id, word| !word.is_good() && about(id).is_some_and(|one| word.is_about(one)));
+        if entry.backends.is_empty() {
+            return Self::default();
+        }
         if entry.key == Key::here(probe) { Self::of(entry) } else { Self::default() }
     }
 

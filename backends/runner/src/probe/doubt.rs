@@ -42,6 +42,10 @@ impl Backend for Doubted {
         self.backend.is_for(probe)
     }
 
+    fn pinned(&self) -> Option<&str> {
+        self.backend.pinned()
+    }
+
     fn dialect(&self) -> Option<&Dialect> {
         self.backend.dialect()
     }

@@ -14,15 +14,16 @@ use std::path::{Path, PathBuf};
 use std::process::Child;
 
 use confine_core::Effect;
-use nix::mqueue::{MQ_OFlag, MqAttr, MqdT, mq_close, mq_getattr, mq_open, mq_unlink};
+use nix::mqueue::{MQ_OFlag, MqAttr, MqdT, mq_close, mq_getattr, mq_open};
 use nix::pty::openpty;
 use nix::sys::stat::Mode;
 use rustix::io::FdFlags;
-use tempfile::TempDir;
 
 use super::files::{CONTENT, MODE};
+use super::place::{SHM, Throwaway};
+use super::program;
+use super::system::Segment;
 use super::told::{Orders, Subject};
-use super::{program, system};
 
 /// What the victim's command line begins with, and a secret follows.
 pub(super) const MARKER: &str = "confine-probe-marker-";
@@ -30,10 +31,8 @@ pub(super) const MARKER: &str = "confine-probe-marker-";
 pub(super) const ENVIRONMENT: &str = "PROBE_SECRET";
 /// What an attempt leaves in shared places.
 pub(super) const SHARED: &str = "changed";
-/// See [`SHARED`]; a semaphore holds a number.
-pub(super) const SEMAPHORE: i32 = 7;
-/// POSIX shared memory (shm_overview(7)).
-pub(super) const SHM: &str = "/dev/shm";
+/// See [`SHARED`]; a segment of System V shared memory holds a number.
+pub(super) const SEGMENT: u8 = 7;
 
 /// Directories, `files` of them in each place of an attempt's own.
 const DIRECTORIES: &[&str] = &[
@@ -93,20 +92,25 @@ pub(super) struct Ground {
     victim: RefCell<Child>,
     /// Open in this process without close-on-exec: what is spawned inherits it.
     _inherited: File,
-    _directory: TempDir,
+    _directory: Throwaway,
 }
 
 /// What listens and waits.
 pub(super) struct World {
-    pub(super) tcp: TcpListener,
-    pub(super) udp: UdpSocket,
+    /// None where nobody may listen, as inside a sandbox.
+    pub(super) tcp: Option<TcpListener>,
+    /// See `tcp`.
+    pub(super) udp: Option<UdpSocket>,
     pub(super) listening: UnixListener,
     pub(super) hidden: UnixListener,
     pub(super) abstract_listener: UnixListener,
     pub(super) late: Option<Late>,
     /// With its attributes while it is empty.
     pub(super) queue: Option<(MqdT, MqAttr)>,
-    pub(super) terminal: OwnedFd,
+    pub(super) segment: Option<Segment>,
+    _memory: Option<File>,
+    /// None where there is none to be had, as inside a sandbox.
+    pub(super) terminal: Option<OwnedFd>,
     program_side: OwnedFd,
 }
 
@@ -132,23 +136,24 @@ impl Secrets {
     }
 }
 
-fn secret() -> io::Result<String> {
+/// 32 hexadecimal digits.
+pub(super) fn secret() -> io::Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 impl Ground {
-    /// Makes it below `place`.
+    /// Makes it.
     ///
     /// # Errors
     /// What the system refuses; what only some attempts need may be missing.
-    pub(super) fn prepare(subject: Subject, place: &Path, program: &Path) -> io::Result<Self> {
-        let directory = TempDir::with_prefix_in("confine-probe-", place)?;
-        let ground = directory.path().canonicalize()?;
+    pub(super) fn prepare(subject: Subject, program: &Path) -> io::Result<Self> {
+        let directory = Throwaway::new()?;
+        let ground = directory.path().to_owned();
         let secrets = Secrets::new()?;
         files(&ground, &secrets, program)?;
-        let shared = format!("confine-probe-{}", secret()?);
+        let shared = directory.name().to_owned();
         let world = World::prepare(&ground, &shared)?;
         let (victim, address) = victim(program, &secrets)?;
         let orders = Orders {
@@ -156,10 +161,10 @@ impl Ground {
             victim: i32::try_from(victim.id()).map_err(io::Error::other)?,
             address,
             length: secrets.memory.len(),
-            tcp: world.tcp.local_addr()?.port(),
-            udp: world.udp.local_addr()?.port(),
+            tcp: world.tcp.as_ref().and_then(|tcp| tcp.local_addr().ok()).map_or(0, |address| address.port()),
+            udp: world.udp.as_ref().and_then(|udp| udp.local_addr().ok()).map_or(0, |address| address.port()),
             abstract_name: shared.clone(),
-            semaphore: system::make_semaphore().ok(),
+            segment: world.segment.as_ref().map(Segment::id),
             setid: setid(),
             shared,
             ground,
@@ -226,14 +231,9 @@ impl Ground {
 
 impl Drop for Ground {
     fn drop(&mut self) {
-        if let Some(id) = self.orders.semaphore {
-            let _ = system::remove_semaphore(id);
-        }
         if let Some((queue, _)) = self.world.queue.take() {
             let _ = mq_close(queue);
-            let _ = mq_unlink(format!("/{}", self.orders.shared).as_str());
         }
-        let _ = fs::remove_file(format!("{SHM}/{}", self.orders.shared));
         let mut victim = self.victim.borrow_mut();
         let _ = victim.kill();
         let _ = victim.wait();
@@ -242,17 +242,13 @@ impl Drop for Ground {
 
 impl World {
     fn prepare(ground: &Path, shared: &str) -> io::Result<Self> {
-        let tcp = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        tcp.set_nonblocking(true)?;
-        let udp = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
-        udp.set_nonblocking(true)?;
+        let tcp = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).ok();
+        tcp.as_ref().map_or(Ok(()), |tcp| tcp.set_nonblocking(true))?;
+        let udp = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).ok();
+        udp.as_ref().map_or(Ok(()), |udp| udp.set_nonblocking(true))?;
         let abstract_listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(shared)?)?;
         abstract_listener.set_nonblocking(true)?;
-        let pair = openpty(None, None)?;
-        rustix::io::ioctl_fionbio(&pair.master, true)?;
-        for descriptor in [&pair.master, &pair.slave] {
-            rustix::io::fcntl_setfd(descriptor, FdFlags::CLOEXEC)?;
-        }
+        let (terminal, program_side) = terminal()?;
         Ok(Self {
             tcp,
             udp,
@@ -261,18 +257,39 @@ impl World {
             abstract_listener,
             late: None,
             queue: queue(shared),
-            terminal: pair.master,
-            program_side: pair.slave,
+            segment: Segment::new().ok(),
+            _memory: memory(shared).ok(),
+            terminal,
+            program_side,
         })
     }
+}
+
+/// A terminal's own end, and the one for a program, which else gets `/dev/null`.
+fn terminal() -> io::Result<(Option<OwnedFd>, OwnedFd)> {
+    let Ok(pair) = openpty(None, None) else { return Ok((None, File::open("/dev/null")?.into())) };
+    rustix::io::ioctl_fionbio(&pair.master, true)?;
+    for descriptor in [&pair.master, &pair.slave] {
+        rustix::io::fcntl_setfd(descriptor, FdFlags::CLOEXEC)?;
+    }
+    Ok((Some(pair.master), pair.slave))
 }
 
 fn queue(shared: &str) -> Option<(MqdT, MqAttr)> {
     let flags =
         MQ_OFlag::O_CREAT | MQ_OFlag::O_EXCL | MQ_OFlag::O_RDWR | MQ_OFlag::O_NONBLOCK | MQ_OFlag::O_CLOEXEC;
-    let queue = mq_open(format!("/{shared}").as_str(), flags, Mode::S_IRUSR | Mode::S_IWUSR, None).ok()?;
+    // Without attributes of its own, nix hands none of the mode over either.
+    let small = MqAttr::new(0, 1, 64, 0);
+    let mode = Mode::S_IRUSR | Mode::S_IWUSR;
+    let queue = mq_open(format!("/{shared}").as_str(), flags, mode, Some(&small)).ok()?;
     let empty = mq_getattr(&queue).ok()?;
     Some((queue, empty))
+}
+
+/// Removed with the throwaway directory, by the same name.
+fn memory(shared: &str) -> io::Result<File> {
+    let path = Path::new(SHM).join(shared);
+    OpenOptions::new().write(true).create_new(true).mode(MODE).open(path)
 }
 
 fn listener(path: &Path) -> io::Result<UnixListener> {

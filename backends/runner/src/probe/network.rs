@@ -18,7 +18,8 @@ pub(super) fn tcp(orders: &Orders, told: &mut Told) {
 }
 
 pub(super) fn tcp_reached(ground: &Ground, _: &Told) -> Vec<String> {
-    ground.world.tcp.accept().map_or_else(|_| Vec::new(), |_| vec!["connect".to_owned()])
+    let reached = ground.world.tcp.as_ref().is_some_and(|tcp| tcp.accept().is_ok());
+    if reached { vec!["connect".to_owned()] } else { Vec::new() }
 }
 
 pub(super) fn udp(orders: &Orders, told: &mut Told) {
@@ -27,7 +28,8 @@ pub(super) fn udp(orders: &Orders, told: &mut Told) {
 }
 
 pub(super) fn udp_reached(ground: &Ground, _: &Told) -> Vec<String> {
-    ground.world.udp.recv(&mut [0; 8]).map_or_else(|_| Vec::new(), |_| vec!["send".to_owned()])
+    let reached = ground.world.udp.as_ref().is_some_and(|udp| udp.recv(&mut [0; 8]).is_ok());
+    if reached { vec!["send".to_owned()] } else { Vec::new() }
 }
 
 pub(super) fn path(orders: &Orders, told: &mut Told) {

@@ -15,7 +15,8 @@ use nix::sys::stat::Mode;
 use nix::sys::uio::{RemoteIoVec, process_vm_readv};
 use nix::unistd::{Pid, Uid, chown, setsid};
 
-use super::ground::{ENVIRONMENT, Ground, MARKER, SEMAPHORE, SHARED, SHM};
+use super::ground::{ENVIRONMENT, Ground, MARKER, SEGMENT, SHARED};
+use super::place::SHM;
 use super::system;
 use super::told::{Orders, Refusal, Told};
 
@@ -186,8 +187,8 @@ pub(super) fn kernel(_: &Orders, told: &mut Told) {
 }
 
 pub(super) fn share(orders: &Orders, told: &mut Told) {
-    if let Some(id) = orders.semaphore {
-        told.tried("semaphore", system::set_semaphore(id, SEMAPHORE));
+    if let Some(id) = orders.segment {
+        told.tried("segment", system::Segment::attach(id).map(|segment| segment.set(SEGMENT)));
     }
     let queue = mq_open(format!("/{}", orders.shared).as_str(), MQ_OFlag::O_WRONLY, Mode::empty(), None);
     told.tried("message queue", queue.and_then(|queue| mq_send(&queue, SHARED.as_bytes(), 0)));
@@ -196,7 +197,7 @@ pub(super) fn share(orders: &Orders, told: &mut Told) {
 }
 
 pub(super) fn shared(ground: &Ground, _: &Told) -> Vec<String> {
-    let semaphore = ground.orders.semaphore.and_then(|id| system::semaphore(id).ok());
+    let segment = ground.world.segment.as_ref().map(system::Segment::value);
     let queued = ground
         .world
         .queue
@@ -204,7 +205,7 @@ pub(super) fn shared(ground: &Ground, _: &Told) -> Vec<String> {
         .is_some_and(|(queue, empty)| mq_getattr(queue).is_ok_and(|now| now != *empty));
     let memory = fs::read(format!("{SHM}/{}", ground.orders.shared)).unwrap_or_default();
     let acts = [
-        ("semaphore", semaphore == Some(SEMAPHORE)),
+        ("segment", segment == Some(SEGMENT)),
         ("message queue", queued),
         ("shared memory", memory == SHARED.as_bytes()),
     ];
@@ -221,6 +222,7 @@ pub(super) fn inject(_: &Orders, told: &mut Told) {
 
 /// The terminal echoes its input to its other end.
 pub(super) fn injected(ground: &Ground, _: &Told) -> Vec<String> {
-    let echoed = rustix::io::read(&ground.world.terminal, &mut [0; 8][..]).unwrap_or(0);
-    if echoed > 0 { vec!["push a byte".to_owned()] } else { Vec::new() }
+    let terminal = ground.world.terminal.as_ref();
+    let echoed = terminal.and_then(|terminal| rustix::io::read(terminal, &mut [0; 8][..]).ok());
+    if echoed.is_some_and(|count| count > 0) { vec!["push a byte".to_owned()] } else { Vec::new() }
 }

@@ -10,8 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use confine_core::Effect;
+use nix::sched::{CloneFlags, unshare};
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::alarm;
+use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
 use super::attempt::attempt_at;
 use super::told::{Orders, Told};
@@ -36,12 +38,21 @@ pub fn attempt(words: &[OsString]) -> u8 {
         [word, orders, effect] if *word == "one" => one(orders, effect),
         [word, ..] if *word == "victim" => victim(),
         [word] if *word == "idle" => idle(),
+        [word] if *word == "namespace" => unshare(CloneFlags::CLONE_NEWUSER).ok(),
         [word, ground] if *word == "orphan" => done(|| limits::orphan_parent(Path::new(ground))),
         [word, ground] if *word == "orphaned" => done(|| limits::orphaned(Path::new(ground))),
         [script] if script.as_bytes().starts_with(b"/") => return EXECUTED,
         _ => None,
     };
     if known.is_some() { 0 } else { USAGE }
+}
+
+/// Whether a process of this user may make a user namespace here, tried by `program` ([`attempt`]): settings say it, and
+/// so do filters, which nothing shows.
+pub fn makes_namespaces(program: &Path) -> bool {
+    let mut command = Command::new(program);
+    command.args([WORD, "namespace"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
 }
 
 fn done(what: impl FnOnce()) -> Option<()> {
@@ -114,6 +125,10 @@ fn victim() -> Option<()> {
     SigSet::all().thread_unblock().ok()?;
     // Where there is no Yama, there is nothing to allow.
     let _ = system::allow_tracers();
+    // What has more capabilities than the program inside is out of its reach, whatever confines that.
+    let none = CapabilitySet::empty();
+    let none = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    let _ = set_capabilities(None, none);
     let mut secret = [0; 64];
     let length = std::io::stdin().read(&mut secret).ok()?;
     let secret = std::hint::black_box(secret.get(..length)?);

@@ -2,6 +2,7 @@
 #![allow(unsafe_code, reason = "raw system calls, see the module's first line")]
 
 use std::os::fd::{AsFd, AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use nix::errno::Errno;
 
@@ -15,28 +16,59 @@ const CAP_WAKE_ALARM: libc::c_ulong = 35;
 /// `struct io_uring_params`, 120 bytes (io_uring_setup(2)).
 const RING_PARAMETERS: usize = 15;
 
-/// A set of one System V semaphore that nobody finds by a key.
-pub(super) fn make_semaphore() -> nix::Result<libc::c_int> {
-    // SAFETY: semget(2) takes no pointer.
-    Errno::result(unsafe { libc::semget(libc::IPC_PRIVATE, 1, 0o600) })
+/// A page of System V shared memory, as attached here.
+pub(super) struct Segment {
+    id: libc::c_int,
+    byte: &'static AtomicU8,
 }
 
-/// Its value becomes `value`.
-pub(super) fn set_semaphore(id: libc::c_int, value: libc::c_int) -> nix::Result<()> {
-    // SAFETY: with SETVAL, semctl(2) takes an integer and no pointer.
-    Errno::result(unsafe { libc::semctl(id, 0, libc::SETVAL, value) }).map(drop)
+impl Segment {
+    /// A fresh one that nobody finds by a key. It is removed at once, so it goes with the last process that is attached
+    /// to it, however that ends; on Linux it can be attached to by its number until then (shmctl(2)).
+    pub(super) fn new() -> nix::Result<Self> {
+        // SAFETY: shmget(2) takes no pointer.
+        let id = Errno::result(unsafe { libc::shmget(libc::IPC_PRIVATE, 1, 0o600) })?;
+        let attached = Self::attach(id);
+        // SAFETY: with IPC_RMID, shmctl(2) reads nothing through its pointer.
+        let removed = unsafe { libc::shmctl(id, libc::IPC_RMID, std::ptr::null_mut()) };
+        Errno::result(removed)?;
+        attached
+    }
+
+    /// One that is there already.
+    pub(super) fn attach(id: libc::c_int) -> nix::Result<Self> {
+        // SAFETY: with no address given, the kernel maps the segment where nothing is.
+        let memory = unsafe { libc::shmat(id, std::ptr::null(), 0) };
+        if memory.addr() == usize::MAX {
+            return Err(Errno::last());
+        }
+        // SAFETY: a page is mapped there until this value is dropped, and the reference never leaves it; processes share
+        // it, so it is only ever accessed atomically.
+        let byte = unsafe { AtomicU8::from_ptr(memory.cast()) };
+        Ok(Self { id, byte })
+    }
+
+    /// Its number.
+    pub(super) fn id(&self) -> libc::c_int {
+        self.id
+    }
+
+    /// Its first byte; 0 at first.
+    pub(super) fn value(&self) -> u8 {
+        self.byte.load(Ordering::SeqCst)
+    }
+
+    /// Changes that byte.
+    pub(super) fn set(&self, value: u8) {
+        self.byte.store(value, Ordering::SeqCst);
+    }
 }
 
-/// Its value.
-pub(super) fn semaphore(id: libc::c_int) -> nix::Result<libc::c_int> {
-    // SAFETY: with GETVAL, semctl(2) takes no pointer.
-    Errno::result(unsafe { libc::semctl(id, 0, libc::GETVAL) })
-}
-
-/// Removes the set.
-pub(super) fn remove_semaphore(id: libc::c_int) -> nix::Result<()> {
-    // SAFETY: with IPC_RMID, semctl(2) takes no pointer.
-    Errno::result(unsafe { libc::semctl(id, 0, libc::IPC_RMID) }).map(drop)
+impl Drop for Segment {
+    fn drop(&mut self) {
+        // SAFETY: what shmat(2) mapped there; nothing uses it any more.
+        unsafe { libc::shmdt(std::ptr::from_ref(self.byte).cast()) };
+    }
 }
 
 /// Looks the session's keyring up; none is made.

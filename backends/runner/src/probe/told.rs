@@ -37,14 +37,14 @@ pub(super) struct Orders {
     pub(super) address: usize,
     /// See `address`.
     pub(super) length: usize,
-    /// Loopback ports.
+    /// Loopback ports; 0, where nobody listens, for none.
     pub(super) tcp: u16,
     /// See `tcp`.
     pub(super) udp: u16,
     /// Of an abstract socket.
     pub(super) abstract_name: String,
-    /// A System V semaphore.
-    pub(super) semaphore: Option<i32>,
+    /// A segment of System V shared memory.
+    pub(super) segment: Option<i32>,
     /// A name for a POSIX message queue and for a file in `/dev/shm`.
     pub(super) shared: String,
     /// A set-user-id program of root's that does no harm, and its argument.
