@@ -2,6 +2,7 @@
 
 mod options;
 mod questions;
+mod sessions;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use confine_core::Effects;
 
 pub(crate) use options::{Git, Network, PolicyOptions, RunOptions, Variable};
 pub(crate) use questions::{Access, Classify, Description, Explain};
+pub(crate) use sessions::{AuditCommand, PresetCommand};
 
 /// The exit codes, for the help and the man page.
 pub(crate) const EXIT_CODES: &str = "\
@@ -82,6 +84,18 @@ pub(crate) enum Command {
         /// What to do with it.
         #[command(subcommand)]
         command: QuarantineCommand,
+    },
+    /// Look at what was asked and answered in sessions.
+    Audit {
+        /// What to do with it.
+        #[command(subcommand)]
+        command: AuditCommand,
+    },
+    /// Look at presets, or choose one for a session.
+    Preset {
+        /// What to do with them.
+        #[command(subcommand)]
+        command: PresetCommand,
     },
     /// Print the completions of a shell.
     Completions {

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use crate::arguments::{Arguments, Command, DialectCommand, PolicyCommand, Probe, QuarantineCommand};
 use crate::fault::{self, Answer};
 use crate::{
-    answer, backend, classify, describe, dialect, explain, generated, plan, policy, probe, quarantine,
-    recovery, run, usage, version,
+    answer, audit, backend, classify, describe, dialect, explain, generated, plan, policy, preset, probe,
+    quarantine, recovery, run, usage, version,
 };
 
 /// Does what the process's arguments say. Exit codes are documented in the man page.
@@ -48,6 +48,8 @@ fn dispatch(arguments: Arguments) -> Answer {
             DialectCommand::Verify { json } => dialect::verify(json),
         },
         Command::Backend { command } => backend::backend(&command),
+        Command::Audit { command } => audit::audit(&command),
+        Command::Preset { command } => preset::preset(&command),
         Command::Quarantine { command } => match command {
             QuarantineCommand::List { json } => quarantine::list(json),
             QuarantineCommand::Restore { id } => quarantine::restore(&id),

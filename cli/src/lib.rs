@@ -8,6 +8,7 @@
 mod annotate;
 mod answer;
 mod arguments;
+mod audit;
 mod backend;
 mod classify;
 mod describe;
@@ -19,6 +20,7 @@ mod generated;
 mod modes;
 mod plan;
 mod policy;
+mod preset;
 mod probe;
 mod prompt;
 mod quarantine;

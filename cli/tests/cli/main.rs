@@ -15,6 +15,7 @@ mod plan;
 mod policy;
 mod probe;
 mod report;
+mod sessions;
 mod state;
 mod terminal;
 mod usage;

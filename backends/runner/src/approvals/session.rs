@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use confine_core::approval::SessionId;
+use confine_core::approval::{Desk, Permissions, SessionId};
 use confine_core::audit::{Entry, Fault};
 use confine_core::{AbsPath, Text};
 
@@ -66,6 +66,13 @@ impl SessionLog {
             Err(LedgerError::File(error)) => Err(LedgerError::File(error).into()),
             Err(error) => Ok(Some(broken(error))),
         }
+    }
+
+    /// What the session has set for itself, by its events.
+    pub fn permissions(&self) -> Permissions {
+        let mut desk = Desk::new(self.session.id.clone(), Default::default());
+        self.entries.iter().for_each(|entry| desk.apply(&entry.event, entry.at()));
+        desk.permissions().clone()
     }
 
     /// Whether nothing is wrong with it.
