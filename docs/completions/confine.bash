@@ -16,6 +16,9 @@ _confine() {
             ",$1")
                 cmd="confine"
                 ;;
+            confine,audit)
+                cmd="confine__subcmd__audit"
+                ;;
             confine,backend)
                 cmd="confine__subcmd__backend"
                 ;;
@@ -40,6 +43,9 @@ _confine() {
             confine,policy)
                 cmd="confine__subcmd__policy"
                 ;;
+            confine,preset)
+                cmd="confine__subcmd__preset"
+                ;;
             confine,probe)
                 cmd="confine__subcmd__probe"
                 ;;
@@ -48,6 +54,12 @@ _confine() {
                 ;;
             confine,run)
                 cmd="confine__subcmd__run"
+                ;;
+            confine__subcmd__audit,show)
+                cmd="confine__subcmd__audit__subcmd__show"
+                ;;
+            confine__subcmd__audit,verify)
+                cmd="confine__subcmd__audit__subcmd__verify"
                 ;;
             confine__subcmd__backend,list)
                 cmd="confine__subcmd__backend__subcmd__list"
@@ -82,6 +94,12 @@ _confine() {
             confine__subcmd__policy,show)
                 cmd="confine__subcmd__policy__subcmd__show"
                 ;;
+            confine__subcmd__preset,list)
+                cmd="confine__subcmd__preset__subcmd__list"
+                ;;
+            confine__subcmd__preset,use)
+                cmd="confine__subcmd__preset__subcmd__use"
+                ;;
             confine__subcmd__quarantine,list)
                 cmd="confine__subcmd__quarantine__subcmd__list"
                 ;;
@@ -95,7 +113,7 @@ _confine() {
 
     case "${cmd}" in
         confine)
-            opts="-V -h --probe --version --json --require --help run plan explain classify probe policy backend dialect quarantine completions man"
+            opts="-V -h --probe --version --json --require --help run plan explain classify probe policy backend dialect quarantine audit preset completions man"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -105,6 +123,48 @@ _confine() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        confine__subcmd__audit)
+            opts="-h --help show verify"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        confine__subcmd__audit__subcmd__show)
+            opts="-h --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        confine__subcmd__audit__subcmd__verify)
+            opts="-h --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;
@@ -820,6 +880,56 @@ _confine() {
                     return 0
                     ;;
                 --processes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        confine__subcmd__preset)
+            opts="-h --help list use"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        confine__subcmd__preset__subcmd__list)
+            opts="-h --session --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --session)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        confine__subcmd__preset__subcmd__use)
+            opts="-h --session --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --session)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
