@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::denial::Target;
 use crate::policy::git::Git;
 use crate::policy::resolve::Written;
-use crate::policy::{Mode, PolicyFile, Source};
+use crate::policy::{Access, FsPlan, Mode, PolicyFile, Source};
 use crate::visible::visible;
 use crate::{AbsPath, Text};
 
@@ -34,6 +34,9 @@ pub enum BadGrant {
     /// No policy has it.
     #[error("{0} cannot be granted")]
     Ungrantable(&'static str),
+    /// It names a link: what a person would read is not what would be opened.
+    #[error("`{0}` leads to another place; that one is to be named")]
+    Elsewhere(AbsPath),
     /// git has no such setting.
     #[error("`{0}` is no word for git: `work`, `protect` or `open`")]
     Git(String),
@@ -54,6 +57,22 @@ impl Grant {
             }
             Self::Grants(targets) => targets.iter().map(words).collect(),
         }
+    }
+
+    /// Whether every place that it names is itself what `fs`, resolved with it, opens.
+    ///
+    /// # Errors
+    /// The first that is not.
+    pub(super) fn is_at_home(&self, fs: &FsPlan) -> Result<(), BadGrant> {
+        let Self::Grants(targets) = self else { return Ok(()) };
+        let away = targets.iter().find_map(|target| match target {
+            Target::Read(path) => (!fs.access_at(path).shows_host()).then_some(path),
+            Target::Write(path) | Target::Precreate(path) | Target::Socket(path) | Target::Device(path) => {
+                (fs.access_at(path) != Access::Write).then_some(path)
+            }
+            Target::Git(_) | Target::Connect(_) | Target::Process(_) | Target::Syscall(_) => None,
+        });
+        away.map_or(Ok(()), |path| Err(BadGrant::Elsewhere(path.clone())))
     }
 
     /// A layer of a policy that grants all of `grants`, with literal paths.

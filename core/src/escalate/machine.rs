@@ -212,6 +212,7 @@ impl Escalation {
                 return Ok(None);
             }
             if policy.covers(&now) {
+                grant.is_at_home(&policy.fs).map_err(|error| Why(error.to_string()))?;
                 return Ok(Some(policy));
             }
         }

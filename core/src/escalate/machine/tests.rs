@@ -15,7 +15,7 @@ fn tree() -> Fake {
         fake.directory(path);
     }
     fake.file("/data/x", "").file("/data/y", "").file("/home/u/.ssh/id", "").repository("/home/u/ws");
-    fake.file("/home/u/ws/.envrc", "").socket("/srv/s").directory("/run/user");
+    fake.link("/srv/link", "/data/x").file("/home/u/ws/.envrc", "").socket("/srv/s").directory("/run/user");
     fake
 }
 
@@ -110,6 +110,8 @@ fn what_is_hidden_confines_own_or_everything_is_never_offered() {
         write("/"),
         write("/proc"),
         Target::Read(abs("/run/user")),
+        // A link that somebody else made.
+        write("/srv/link"),
         Target::Connect("example.com:443".into()),
         Target::Process(1),
         Target::Syscall("ptrace".into()),
