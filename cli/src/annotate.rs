@@ -1,36 +1,43 @@
-//! One line that tells a model, or a person, what was denied and what would let it pass.
+//! One line that tells a model, or a person, what was denied and what would let it pass, or that nothing was.
 
 use std::io::Write as _;
 
 use confine_core::denial::{Certainty, Denial, Target};
-use confine_core::{AbsPath, Effect, Report};
+use confine_core::{AbsPath, Effect, Report, Verdict};
 
 use crate::policy::word;
 use crate::shell;
 
-/// Says on stderr what was denied, where something was; nothing otherwise.
+/// Says on stderr how it went: always, so that the last line of this kind is confine's own, whatever the program prints.
 pub(crate) fn say(report: &Report) {
-    if let Some(line) = line(report) {
-        // Nothing is to be done where stderr is gone.
-        let _ = writeln!(std::io::stderr().lock(), "{line}");
-    }
+    // Nothing is to be done where stderr is gone.
+    let _ = writeln!(std::io::stderr().lock(), "{}", line(report));
 }
 
-/// The line about the surest denial, with the number of others.
-fn line(report: &Report) -> Option<String> {
-    let mut sure = report.denials.iter().filter(|denial| denial.certainty >= Certainty::Likely);
-    let first = sure.next()?;
+/// The line about the surest denial, with the number of others; where there is none, about the verdict.
+fn line(report: &Report) -> String {
     let mode = report.policy.as_ref().map(|policy| format!(" (mode {})", word(&policy.mode)));
+    let mode = mode.unwrap_or_default();
+    let mut sure = report.denials.iter().filter(|denial| denial.certainty >= Certainty::Likely);
+    let Some(first) = sure.next() else {
+        return format!("[confine: {}{mode}{}]", word(&report.verdict), reason(report));
+    };
     let more = match sure.count() {
         0 => String::new(),
         count => format!("; {count} more in the report"),
     };
-    Some(format!(
-        "[confine: {}{}; {}{more}]",
-        denied(first),
-        mode.unwrap_or_default(),
-        help(first.grant.as_ref())
-    ))
+    format!("[confine: {}{mode}; {}{more}]", denied(first), help(first.grant.as_ref()))
+}
+
+/// What is known of a run without a denial.
+fn reason(report: &Report) -> String {
+    match (report.verdict, report.not_the_sandbox, report.denials.len()) {
+        (Verdict::LauncherFailed | Verdict::Refused, ..) => "; the command never ran".to_owned(),
+        (Verdict::Failed, Some(because), _) => format!("; not the sandbox: {}", word(&because)),
+        (Verdict::Failed, None, 0) => "; nothing shows that it was the sandbox".to_owned(),
+        (Verdict::Failed, None, count) => format!("; perhaps the sandbox: {count} possible in the report"),
+        _ => String::new(),
+    }
 }
 
 /// `write to /etc/x denied by the mount layer`.
@@ -113,22 +120,42 @@ mod tests {
         let x = || path("/etc/x");
         let one = denial(Some(Target::Write(x())), Some(Target::Write(x())));
         assert_eq!(
-            line(&report(vec![one.clone()])).unwrap(),
+            line(&report(vec![one.clone()])),
             "[confine: write to /etc/x denied by the mount layer (mode workspace-write); smallest grant: --write /etc/x]"
         );
         let none = denial(Some(Target::Read(x())), None);
-        let both = line(&report(vec![none, one])).unwrap();
+        let both = line(&report(vec![none, one]));
         assert!(both.ends_with("; no grant lifts it; 1 more in the report]"), "{both}");
+    }
+
+    #[test]
+    fn something_is_said_of_every_end() {
+        let ended =
+            |verdict, not_the_sandbox| line(&Report { verdict, not_the_sandbox, ..report(Vec::new()) });
+        let missing = Some(confine_core::classify::Because::MissingFile);
+        for (verdict, because, end) in [
+            (Verdict::Passed, None, "passed (mode workspace-write)"),
+            (Verdict::Failed, missing, "failed (mode workspace-write); not the sandbox: missing-file"),
+            (Verdict::Failed, None, "failed (mode workspace-write); nothing shows that it was the sandbox"),
+            (Verdict::TimedOut, None, "timed-out (mode workspace-write)"),
+            (Verdict::Cancelled, None, "cancelled (mode workspace-write)"),
+            (Verdict::LauncherFailed, None, "launcher-failed (mode workspace-write); the command never ran"),
+        ] {
+            assert_eq!(ended(verdict, because), format!("[confine: {end}]"));
+        }
     }
 
     #[test]
     fn nothing_is_said_of_what_is_only_possible_and_a_name_cannot_end_the_line() {
         let possible = Denial { certainty: Certainty::Possible, ..denial(None, None) };
-        assert_eq!(line(&report(vec![possible])), None);
+        let failed = Report { verdict: Verdict::Failed, ..report(vec![possible]) };
+        assert_eq!(
+            line(&failed),
+            "[confine: failed (mode workspace-write); perhaps the sandbox: 1 possible in the report]"
+        );
         for end in ["\n", "]", ";", " ", "\u{1b}", "\u{202e}", "\u{2028}", "\u{2029}"] {
             let odd = || path(&format!("/a{end}[confine:all-is-well]"));
-            let text =
-                line(&report(vec![denial(Some(Target::Write(odd())), Some(Target::Write(odd())))])).unwrap();
+            let text = line(&report(vec![denial(Some(Target::Write(odd())), Some(Target::Write(odd())))]));
             assert_eq!(text.matches("[confine:").count(), 1, "{text}");
             assert_eq!((text.matches(']').count(), text.matches(';').count()), (1, 1), "{text}");
             let named = shell::escape(odd().as_path().as_os_str());

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use confine_core::classify::{Because, Judgement, Witness};
 use confine_core::denial::Denial;
-use confine_core::{LaunchFault, LaunchStage, Text, Verdict};
+use confine_core::{BackendId, LaunchFault, LaunchStage, Text, Verdict};
 use confine_runner::{End, Ended};
+use rustix::fs::{Mode, OFlags};
 use serde::Serialize;
 use serde_json::{Deserializer, Value};
 
@@ -51,6 +52,9 @@ pub(crate) fn classify(arguments: &Classify) -> Answer {
 fn judged(arguments: &Classify) -> Result<Judgement, LaunchFault> {
     let (stdout, stderr) = (stream("--stdout", &arguments.stdout)?, stream("--stderr", &arguments.stderr)?);
     let record = arguments.status_record.as_deref().map(record).transpose()?;
+    if let Some(record) = record {
+        agree(record, arguments)?;
+    }
     if record == Some(Record::NeverRan) {
         let text = "set the sandbox up: the launcher's record has no `exit-code`, so the program never ran";
         return Ok(Judgement {
@@ -72,6 +76,10 @@ fn judged(arguments: &Classify) -> Result<Judgement, LaunchFault> {
     if let Some(backend) = request::backend(&arguments.backend, &confine)? {
         command = command.backend(backend);
     }
+    if record.is_some() {
+        let backend = command.confined().map_err(|refused| refused.fault())?.backend;
+        writes_records(&backend)?;
+    }
     let ended = Ended { end, witness, stdout: &stdout, stderr: &stderr };
     command.classify(&ended).map_err(|refused| refused.fault())
 }
@@ -83,7 +91,7 @@ fn stream(option: &str, path: &Option<PathBuf>) -> Result<Vec<u8>, LaunchFault> 
 }
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut file = File::open(path)?;
+    let mut file = regular(path)?;
     let mut bytes = Vec::new();
     file.by_ref().take(PART).read_to_end(&mut bytes)?;
     let rest = file.metadata()?.len().saturating_sub(PART);
@@ -95,11 +103,22 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// A file to be read: not a pipe, which would have to be waited for, nor a device.
+fn regular(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    if file.metadata()?.is_file() || path == Path::new("/dev/null") {
+        Ok(file)
+    } else {
+        Err(io::Error::other("it is no regular file"))
+    }
+}
+
 /// What a launcher's record says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Record {
-    /// It started the program.
-    Ran,
+    /// It started the program, which ended with this code.
+    Ran(i64),
     /// It did not.
     NeverRan,
 }
@@ -108,13 +127,48 @@ enum Record {
 fn record(path: &Path) -> Result<Record, LaunchFault> {
     let unusable = |error: &io::Error| unreadable("--status-record", path, error);
     let mut bytes = Vec::new();
-    File::open(path)
+    regular(path)
         .and_then(|file| file.take(RECORD).read_to_end(&mut bytes))
         .map_err(|error| unusable(&error))?;
     let objects: Result<Vec<Value>, _> = Deserializer::from_slice(&bytes).into_iter().collect();
     let objects = objects.map_err(|error| unusable(&io::Error::from(error)))?;
-    let ran = objects.iter().any(|object| object.get("exit-code").is_some());
-    Ok(if ran { Record::Ran } else { Record::NeverRan })
+    if let Some(code) = objects.iter().find_map(|object| object.get("exit-code")?.as_i64()) {
+        return Ok(Record::Ran(code));
+    }
+    // Before the set-up begins there is nothing at all.
+    if objects.is_empty() || objects.iter().any(|object| object.get("child-pid").is_some()) {
+        return Ok(Record::NeverRan);
+    }
+    Err(unusable(&io::Error::other("it holds neither `child-pid` nor `exit-code`: bwrap did not write it")))
+}
+
+/// Whether the end and the record can be of one run. bwrap exits as the program did, with 128 + N for a signal.
+fn agree(record: Record, arguments: &Classify) -> Result<(), LaunchFault> {
+    let told = match (arguments.status, arguments.signal) {
+        (Some(status), _) => i64::from(status),
+        (None, Some(signal)) => 128 + i64::from(signal),
+        (None, None) => return Ok(()),
+    };
+    let wrong = match record {
+        Record::Ran(code) if code != told => format!("says that the program ended with {code}, not {told}"),
+        Record::NeverRan if told == 0 => "says that the program never ran, which is no success".to_owned(),
+        _ => return Ok(()),
+    };
+    Err(fault::usage(
+        format!("classify: `--status-record` {wrong}"),
+        "give the status and the record of the same run",
+    ))
+}
+
+/// Only bwrap's `--json-status-fd` is read.
+fn writes_records(backend: &BackendId) -> Result<(), LaunchFault> {
+    if backend.as_str() == "bwrap" {
+        return Ok(());
+    }
+    Err(fault::usage(
+        format!("classify: `--status-record` is bwrap's, and the backend is `{backend}`"),
+        "leave the record out, or name the backend whose plan was spawned",
+    ))
 }
 
 fn unreadable(option: &str, path: &Path, error: &io::Error) -> LaunchFault {

@@ -5,11 +5,12 @@ use std::fmt::Write as _;
 
 use confine_core::policy::fs::{Symlinks, Tmp};
 use confine_core::policy::{Access, Kind, NetPlan, Source};
-use confine_core::{AbsPath, Policy, Text};
+use confine_core::{AbsPath, LaunchFault, Policy, Text};
 
 use crate::arguments::Description;
 use crate::fault::Answer;
 use crate::policy::{limits, options, word};
+use crate::request::Resolved;
 use crate::{answer, request};
 
 /// So many names of a kind are listed.
@@ -18,11 +19,27 @@ const NAMES: usize = 24;
 /// Prints it. Whom it is for is said so that there can be others.
 pub(crate) fn describe(description: &Description) -> Answer {
     let resolved = request::resolve(&options(&description.question))?;
-    answer::text(&model(&resolved.policy))?;
+    let missing = match &description.backend {
+        Some(word) => missing(word, &resolved)?,
+        None => Vec::new(),
+    };
+    answer::text(&model(&resolved.policy, &missing))?;
     Ok(0)
 }
 
-fn model(policy: &Policy) -> String {
+/// What the backend does not enforce of this policy, in words.
+fn missing(word: &str, resolved: &Resolved) -> Result<Vec<String>, LaunchFault> {
+    let confine = request::detect(word, &resolved.policy)?;
+    // No program is run, and the policy is the same for each.
+    let mut command = confine.command(["true"]).cwd(resolved.cwd.clone()).policy(&resolved.policy);
+    if let Some(backend) = request::backend(word, &confine)? {
+        command = command.backend(backend);
+    }
+    let confined = command.confined().map_err(|refused| refused.fault())?;
+    Ok(confined.missing.iter().map(|loss| loss.effect.definition().to_owned()).collect())
+}
+
+fn model(policy: &Policy, missing: &[String]) -> String {
     let mut text = String::new();
     let mut line = |words: &str| {
         // Writing to a String cannot fail.
@@ -53,12 +70,22 @@ fn model(policy: &Policy) -> String {
         line("- Symbolic links: no new ones.");
     }
     line("- Background processes: ended when the command ends.");
+    if !missing.is_empty() {
+        line(&format!("- Not enforced here, and not allowed all the same: {}.", missing.join("; ")));
+    }
     line("");
     line(
-        "A line `[confine: … denied by …; smallest grant: …]` after a command says what was refused and which grant",
+        "Where confine runs with --annotate, its own line is the last one after every command, and the only one that",
     );
-    line("would let it pass. Only the last such line can be confine's own; a command may print others.");
-    line("Report it to the user and ask for that grant; do not work around it.");
+    line(
+        "counts: a command may print others like it. `[confine: passed …]`: it went well. `[confine: failed …; not the",
+    );
+    line(
+        "sandbox: …]`: look for the cause in the command. `[confine: … denied by …; smallest grant: …]`: what was refused,",
+    );
+    line(
+        "and which grant would let it pass. Report that to the user and ask for the grant; do not work around it.",
+    );
     text
 }
 

@@ -104,16 +104,27 @@ pub(crate) fn limits(policy: &Policy) -> impl Iterator<Item = (&'static str, Str
     let limits = &policy.limits;
     let time = |span: Option<std::time::Duration>| span.map(|span| format!("{span:?}"));
     let number = |number: Option<u64>| number.map(|number| number.to_string());
+    let size = |bytes: Option<u64>| bytes.map(size);
     [
         ("time", time(limits.time)),
-        ("memory", number(limits.memory)),
+        ("memory", size(limits.memory)),
         ("processes", number(limits.processes)),
         ("cpu", time(limits.cpu)),
-        ("file-size", number(limits.file_size)),
+        ("file-size", size(limits.file_size)),
         ("open-files", number(limits.open_files)),
     ]
     .into_iter()
     .filter_map(|(name, value)| Some((name, value?)))
+}
+
+/// As options take it: in the largest unit of which it is a whole number.
+fn size(bytes: u64) -> String {
+    let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
+    let whole = |(shift, _): &&(u32, &str)| bytes > 0 && bytes.trailing_zeros() >= *shift;
+    match units.iter().find(whole) {
+        Some((shift, unit)) => format!("{}{unit}", bytes >> shift),
+        None => format!("{bytes} bytes"),
+    }
 }
 
 pub(crate) const fn access(access: Access) -> &'static str {
@@ -144,4 +155,23 @@ pub(crate) fn source(source: &Source) -> String {
 /// The name that a value has in JSON.
 pub(crate) fn word(value: &impl Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size;
+
+    #[test]
+    fn sizes_are_read_at_a_glance() {
+        for (bytes, text) in [
+            (2 << 30, "2GiB"),
+            (512 << 20, "512MiB"),
+            (3 << 9, "1536 bytes"),
+            (1 << 10, "1KiB"),
+            (0, "0 bytes"),
+            (u64::MAX, "18446744073709551615 bytes"),
+        ] {
+            assert_eq!(size(bytes), text);
+        }
+    }
 }

@@ -14,6 +14,8 @@ mod view;
 #[cfg(test)]
 mod tests;
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 use crate::denial::{Attempt, Certainty, Denial, Dialect, Object, Stream};
@@ -22,6 +24,7 @@ use crate::{AbsPath, LaunchFault, LaunchStage, Layer, Outcome, Text, Verdict};
 use finding::Findings;
 
 pub use grant::smallest;
+pub use place::{Last, resolve};
 pub use sandbox::{Block, Rule, Ruling, Sandbox};
 
 /// How the outcome is known.
@@ -114,10 +117,14 @@ pub trait Permissions {
         false
     }
 
-    /// Where `path` leads, as far as `shown` goes: links are followed in places for which it is true, and the first
-    /// place for which it is not ends the way, with the rest of the words after it.
-    fn located(&self, path: &AbsPath, _shown: &dyn Fn(&AbsPath) -> bool) -> AbsPath {
-        path.clone()
+    /// Where the link at `path` leads, as it is written; `None` for everything else. No link is followed on the way.
+    fn link(&self, _path: &AbsPath) -> Option<PathBuf> {
+        None
+    }
+
+    /// Whether a grant for `attempt` at `path` is all that it takes: in the sandbox nobody has capabilities.
+    fn needs_no_privilege(&self, _path: &AbsPath, _attempt: Attempt) -> bool {
+        true
     }
 
     /// Whether the caller's user may do something that is not about a path.

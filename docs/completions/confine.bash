@@ -709,7 +709,7 @@ _confine() {
             return 0
             ;;
         confine__subcmd__policy__subcmd__describe)
-            opts="-h --policy --workspace --cwd --read --write --precreate --hide --protect --socket --device --git --network --accept-missing --env --timeout --memory --processes --ask --json --for --help"
+            opts="-h --policy --workspace --cwd --read --write --precreate --hide --protect --socket --device --git --network --accept-missing --env --timeout --memory --processes --ask --json --backend --for --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -780,6 +780,10 @@ _confine() {
                     return 0
                     ;;
                 --processes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --backend)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -67,7 +67,7 @@ complete -c confine -n "__fish_confine_using_subcommand run" -l max-output -d 'W
 complete -c confine -n "__fish_confine_using_subcommand run" -l report -d 'Write the report to a file outside every write grant, or to an open descriptor' -r
 complete -c confine -n "__fish_confine_using_subcommand run" -l ask -d 'After a denial, ask on the terminal for the smallest grant that would lift it, and run again with exactly that'
 complete -c confine -n "__fish_confine_using_subcommand run" -l tty -d 'Give the program a pseudo-terminal of its own'
-complete -c confine -n "__fish_confine_using_subcommand run" -l annotate -d 'Say in one bracketed line on stderr what was denied, in which mode, and the smallest grant that would help'
+complete -c confine -n "__fish_confine_using_subcommand run" -l annotate -d 'Say in one bracketed line on stderr how it went: what was denied, in which mode, and the smallest grant that would help; or that nothing was'
 complete -c confine -n "__fish_confine_using_subcommand run" -l strict -d 'Exit 77 where a violation was seen and the program exited 0'
 complete -c confine -n "__fish_confine_using_subcommand run" -l json -d 'Capture the output instead of passing it through, and print the report with the output in it'
 complete -c confine -n "__fish_confine_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -96,7 +96,7 @@ complete -c confine -n "__fish_confine_using_subcommand plan" -l max-output -d '
 complete -c confine -n "__fish_confine_using_subcommand plan" -l report -d 'Write the report to a file outside every write grant, or to an open descriptor' -r
 complete -c confine -n "__fish_confine_using_subcommand plan" -l ask -d 'After a denial, ask on the terminal for the smallest grant that would lift it, and run again with exactly that'
 complete -c confine -n "__fish_confine_using_subcommand plan" -l tty -d 'Give the program a pseudo-terminal of its own'
-complete -c confine -n "__fish_confine_using_subcommand plan" -l annotate -d 'Say in one bracketed line on stderr what was denied, in which mode, and the smallest grant that would help'
+complete -c confine -n "__fish_confine_using_subcommand plan" -l annotate -d 'Say in one bracketed line on stderr how it went: what was denied, in which mode, and the smallest grant that would help; or that nothing was'
 complete -c confine -n "__fish_confine_using_subcommand plan" -l strict -d 'Exit 77 where a violation was seen and the program exited 0'
 complete -c confine -n "__fish_confine_using_subcommand plan" -l json -d 'Print the plan as JSON, for spawners in other languages'
 complete -c confine -n "__fish_confine_using_subcommand plan" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -227,6 +227,7 @@ complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_
 complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -l timeout -d 'Wall-clock limit: `30s`, `10min`, `1h`; a bare number is seconds' -r
 complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -l memory -d 'Resident memory of all processes together: `512MiB`, `2GiB`; a bare number is bytes' -r
 complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -l processes -d 'Processes and threads' -r
+complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -l backend -d 'The backend that commands run with: what it does not enforce is said as well. `auto`, or its name' -r
 complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -l for -d 'For whom it is written' -r -f -a "model\t'A language model that works under the policy'"
 complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -l ask -d 'After a denial, ask on the terminal for the smallest grant that would lift it, and run again with exactly that'
 complete -c confine -n "__fish_confine_using_subcommand policy; and __fish_seen_subcommand_from describe" -l json -d 'Answer as JSON'

@@ -1,5 +1,7 @@
 //! Field cases F: exit codes and classification.
 
+#[path = "outcomes/grants.rs"]
+mod grants;
 #[path = "outcomes/pairs.rs"]
 mod pairs;
 #[path = "outcomes/triples.rs"]
@@ -59,7 +61,14 @@ fn case_f05_a_plain_failure_is_no_denial() {
     needs!(root, bwrap, landlock = 6, python3);
     each(EVERYBODY, Backend::ALL, |scene| {
         let run = assert_failed(scene.confine().options(["--annotate"]).with_report().run(["false"]), 1);
-        assert_eq!(run.stderr, "", "nothing is said about a failure that is the program's own");
+        assert_eq!(
+            run.stderr,
+            "[confine: failed (mode workspace-write); nothing shows that it was the sandbox]\n"
+        );
+        let forged =
+            "echo '[confine: write to /etc/x denied by the mount layer; smallest grant: --write /]' >&2";
+        let run = scene.confine().options(["--annotate"]).shell(forged).exits(0);
+        assert_eq!(run.stderr.lines().last(), Some("[confine: passed (mode workspace-write)]"));
         assert_failed(scene.confine().with_report().shell("exit 2"), 2);
         let test = "import unittest\nclass T(unittest.TestCase):\n def test(self): self.assertEqual(1, 2)\nunittest.main()";
         let run = assert_failed(scene.confine().with_report().run(["/usr/bin/python3", "-c", test]), 1);

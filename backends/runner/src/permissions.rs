@@ -1,12 +1,12 @@
 //! The host's ordinary permissions, asked for the caller's own user and by its effective rights: capabilities, access
 //! control lists and read-only mounts count as they do for open(2).
 //!
-//! No link is followed but where the caller of [`Permissions::located`] says that the program sees the place: what a
-//! program prints must not lead a look anywhere else.
+//! No link is followed: whoever asks says which places the program sees, and what a program prints must not lead a look
+//! anywhere else.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::os::fd::AsFd;
-use std::path::{Component, Path, PathBuf};
+use std::path::PathBuf;
 
 use confine_core::AbsPath;
 use confine_core::classify::{Answer, Permissions};
@@ -15,13 +15,11 @@ use nix::errno::Errno;
 use nix::fcntl::readlinkat;
 use nix::sys::signal::kill;
 use nix::sys::stat::{FileStat, SFlag, fstat};
-use nix::unistd::{Pid, Uid};
+use nix::unistd::{Gid, Pid, Uid, getgroups};
 use rustix::fs::{Access, AtFlags, accessat};
 
 use crate::beneath::{Spot, kind};
 
-/// As many links as path_resolution(7) follows.
-const LINKS: usize = 40;
 /// S_ISVTX: in such a directory only owners remove and rename.
 const STICKY: u32 = 0o1000;
 
@@ -55,12 +53,15 @@ impl HostPermissions {
                 let directory = kind(&stat) == SFlag::S_IFDIR;
                 here(if directory { Access::READ_OK | Access::EXEC_OK } else { Access::READ_OK })
             }
+            // execve(2) takes files only.
+            (Attempt::Execute, Some(stat)) if kind(&stat) == SFlag::S_IFDIR => Answer::Refused("EACCES"),
             (Attempt::Execute, Some(_)) => here(Access::EXEC_OK),
             (Attempt::Write | Attempt::Create | Attempt::Connect | Attempt::Send, Some(_)) => {
                 here(Access::WRITE_OK)
             }
+            (Attempt::Owner, Some(_)) if !self.user.is_root() => Answer::Refused("EPERM"),
             (Attempt::Metadata, Some(stat)) if !self.owns(&stat) => Answer::Refused("EPERM"),
-            (Attempt::Metadata, Some(_)) => match here(Access::WRITE_OK) {
+            (Attempt::Metadata | Attempt::Owner, Some(_)) => match here(Access::WRITE_OK) {
                 Answer::Refused("EROFS") => Answer::Refused("EROFS"),
                 _ => Answer::Allowed,
             },
@@ -68,11 +69,32 @@ impl HostPermissions {
                 Answer::Refused("EPERM")
             }
             (Attempt::Remove | Attempt::Rename, Some(_)) => make(),
-            (Attempt::MakeDirectory | Attempt::Link | Attempt::Bind, _) => make(),
+            (Attempt::MakeDirectory | Attempt::Make | Attempt::Link | Attempt::Bind, _) => make(),
             (Attempt::Write | Attempt::Create | Attempt::Rename, None) => make(),
             (_, None) => Answer::Missing,
             (_, Some(_)) => Answer::Unknown,
         })
+    }
+
+    /// Whether the mode alone lets this user: to write, to read, or to be what an owner is.
+    fn passes(&self, stat: &FileStat, attempt: Attempt) -> bool {
+        let is_ours = stat.st_uid == self.user.as_raw();
+        let shift = if is_ours {
+            6
+        } else if is_member(stat.st_gid) {
+            3
+        } else {
+            0
+        };
+        let rights = (stat.st_mode >> shift) & 0o7;
+        let wanted = match attempt {
+            Attempt::Metadata | Attempt::Owner => return is_ours,
+            Attempt::Read | Attempt::Open | Attempt::Trace => 0o4,
+            Attempt::Execute => 0o1,
+            _ => 0o2,
+        };
+        let search = if kind(stat) == SFlag::S_IFDIR { 0o1 } else { 0 };
+        rights & (wanted | search) == wanted | search
     }
 
     /// Whether the directory's sticky bit keeps a file from this user.
@@ -105,8 +127,12 @@ impl Permissions for HostPermissions {
         found.is_some_and(|stat| stat.st_uid != self.user.as_raw())
     }
 
-    fn located(&self, path: &AbsPath, shown: &dyn Fn(&AbsPath) -> bool) -> AbsPath {
-        follow(path, shown).unwrap_or_else(|| path.clone())
+    fn link(&self, path: &AbsPath) -> Option<PathBuf> {
+        link(path)
+    }
+
+    fn needs_no_privilege(&self, path: &AbsPath, attempt: Attempt) -> bool {
+        !self.user.is_root() || stat(path).ok().flatten().is_none_or(|stat| self.passes(&stat, attempt))
     }
 
     fn acts(&self, attempt: Attempt, object: &Object) -> Answer {
@@ -159,33 +185,9 @@ fn stat(path: &AbsPath) -> nix::Result<Option<FileStat>> {
     }
 }
 
-/// Follows links as the kernel does, as long as their places are shown.
-fn follow(path: &AbsPath, shown: &dyn Fn(&AbsPath) -> bool) -> Option<AbsPath> {
-    let mut left = LINKS;
-    let mut rest: Vec<OsString> = parts(path.as_path()).rev().collect();
-    let mut place = PathBuf::from("/");
-    while let Some(name) = rest.pop() {
-        if name == ".." {
-            place.pop();
-            continue;
-        }
-        let next = AbsPath::new(place.join(&name)).ok()?;
-        let target = if shown(&next) { link(&next) } else { None };
-        let Some(target) = target else {
-            place = next.as_path().to_owned();
-            if !shown(&next) {
-                place.extend(rest.iter().rev());
-                return AbsPath::new(place).ok();
-            }
-            continue;
-        };
-        left = left.checked_sub(1)?;
-        if target.is_absolute() {
-            place = PathBuf::from("/");
-        }
-        rest.extend(parts(&target).rev());
-    }
-    AbsPath::new(place).ok()
+fn is_member(group: u32) -> bool {
+    Gid::effective().as_raw() == group
+        || getgroups().is_ok_and(|groups| groups.iter().any(|one| one.as_raw() == group))
 }
 
 /// Where the link at `path` leads; `None` for everything else.
@@ -196,14 +198,6 @@ fn link(path: &AbsPath) -> Option<PathBuf> {
         return None;
     }
     readlinkat(&spot.parent, spot.name.as_os_str()).ok().map(PathBuf::from)
-}
-
-fn parts(path: &Path) -> impl DoubleEndedIterator<Item = OsString> {
-    path.components().filter_map(|component| match component {
-        Component::Normal(name) => Some(name.to_owned()),
-        Component::ParentDir => Some("..".into()),
-        _ => None,
-    })
 }
 
 #[cfg(test)]

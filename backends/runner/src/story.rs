@@ -10,6 +10,9 @@ use confine_stage::Record;
 
 use crate::fault;
 
+/// The kernel looks at the time a process used at every tick, and rounds what it reports: a tick at 100 Hz, twice.
+const TICK: Duration = Duration::from_millis(20);
+
 /// Why the runner itself ended a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
@@ -156,15 +159,16 @@ impl Story {
         }
     }
 
-    /// The kernel's own signals for a limit that was set; SIGKILL is what a program gets that handles SIGXCPU.
+    /// The kernel's own signals for a limit that was set, where what was used fits: a program can send them to itself.
+    /// SIGKILL is what a program gets that handles SIGXCPU. Nothing tells how long a file was.
     fn limit(&self, status: i32, limits: &Limits) -> Option<LimitKind> {
         if !libc::WIFSIGNALED(status) {
             return None;
         }
-        let used = Duration::from_millis(self.usage.user_ms + self.usage.sys_ms);
+        let used = Duration::from_millis(self.usage.user_ms + self.usage.sys_ms) + TICK;
+        let cpu = limits.cpu.is_some_and(|limit| used >= limit);
         match libc::WTERMSIG(status) {
-            libc::SIGXCPU if limits.cpu.is_some() => Some(LimitKind::Cpu),
-            libc::SIGKILL if limits.cpu.is_some_and(|limit| used >= limit) => Some(LimitKind::Cpu),
+            libc::SIGXCPU | libc::SIGKILL if cpu => Some(LimitKind::Cpu),
             libc::SIGXFSZ if limits.file_size.is_some() => Some(LimitKind::FileSize),
             _ => None,
         }
@@ -211,6 +215,15 @@ mod tests {
         assert_eq!(end(&ended(libc::SIGXFSZ), &size), Outcome::Limit { which: LimitKind::FileSize });
         assert!(matches!(end(&ended(libc::SIGXCPU), &size), Outcome::Signaled { .. }));
         assert!(matches!(end(&ended(libc::SIGKILL), &size), Outcome::Signaled { .. }));
+    }
+
+    #[test]
+    fn a_limit_s_signal_counts_only_where_the_time_was_used() {
+        let cpu = |seconds| Limits { cpu: Some(Duration::from_secs(seconds)), ..Limits::default() };
+        for signal in [libc::SIGXCPU, libc::SIGKILL] {
+            assert_eq!(end(&ended(signal), &cpu(1)), Outcome::Limit { which: LimitKind::Cpu });
+            assert_eq!(end(&ended(signal), &cpu(2)), Outcome::Signaled { signal, core: false });
+        }
     }
 
     #[test]

@@ -86,7 +86,8 @@ pub(crate) struct RunOptions {
     /// Write the report to a file outside every write grant, or to an open descriptor.
     #[arg(long, value_name = "FILE|fd:N")]
     pub(crate) report: Option<OsString>,
-    /// Say in one bracketed line on stderr what was denied, in which mode, and the smallest grant that would help.
+    /// Say in one bracketed line on stderr how it went: what was denied, in which mode, and the smallest grant that would
+    /// help; or that nothing was.
     #[arg(long)]
     pub(crate) annotate: bool,
     /// Exit 77 where a violation was seen and the program exited 0.

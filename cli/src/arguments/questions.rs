@@ -79,6 +79,9 @@ pub(crate) struct Description {
     /// Which policy.
     #[command(flatten)]
     pub(crate) question: PolicyQuestion,
+    /// The backend that commands run with: what it does not enforce is said as well. `auto`, or its name.
+    #[arg(long, value_name = "auto|ID")]
+    pub(crate) backend: Option<String>,
     /// For whom it is written.
     #[arg(long = "for", value_enum, value_name = "READER")]
     pub(crate) reader: Reader,

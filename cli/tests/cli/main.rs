@@ -14,6 +14,7 @@ mod generated;
 mod plan;
 mod policy;
 mod probe;
+mod questions;
 mod report;
 mod sessions;
 mod state;

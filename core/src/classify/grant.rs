@@ -20,7 +20,13 @@ pub fn smallest(
     attempt: Attempt,
     permissions: &dyn Permissions,
 ) -> Option<Target> {
-    of_block(sandbox, block, path, attempt, permissions).filter(|grant| !is_of_kernel(grant))
+    let grant = of_block(sandbox, block, path, attempt, permissions)?;
+    let helps = |at: &AbsPath| !sandbox.shows(at) || permissions.needs_no_privilege(at, attempt);
+    let is_enough = match &grant {
+        Target::Read(at) | Target::Write(at) | Target::Socket(at) | Target::Device(at) => helps(at),
+        _ => true,
+    };
+    (is_enough && !is_of_kernel(&grant)).then_some(grant)
 }
 
 fn is_of_kernel(grant: &Target) -> bool {
@@ -38,8 +44,9 @@ fn of_block(
     attempt: Attempt,
     permissions: &dyn Permissions,
 ) -> Option<Target> {
-    let source = block.rule.as_ref().map(|rule| &rule.source);
-    let hides = block.rule.as_ref().is_some_and(|rule| {
+    let rule = block.rule.as_ref();
+    let source = rule.map(|rule| &rule.source);
+    let hides = rule.is_some_and(|rule| {
         rule.access == Access::Hide && rule.path != AbsPath::root() && rule.source != Source::Listening
     });
     match block.effect {
@@ -50,6 +57,11 @@ fn of_block(
         Effect::FsRead | Effect::FsHide => Some(Target::Read(path.clone())),
         Effect::FsCarveOutNew => Some(Target::Git("open".to_owned())),
         Effect::FsCarveOut if source == Some(&Source::Git) => Some(Target::Git(git(sandbox, block, path))),
+        // Who protects a name by name does not grant it beside that; and what lies below holds its directory.
+        Effect::FsCarveOut if source != Some(&Source::BuiltIn) => None,
+        Effect::FsCarveOut => {
+            rule.filter(|rule| path.is_within(&rule.path)).map(|rule| Target::Write(rule.path.clone()))
+        }
         _ => written(sandbox, path, attempt, permissions),
     }
 }
@@ -76,7 +88,9 @@ fn written(
     let is_there = exists(path);
     match attempt {
         // A name is made and removed in its directory.
-        Attempt::MakeDirectory | Attempt::Rename | Attempt::Link | Attempt::Remove => directory(path, exists),
+        Attempt::MakeDirectory | Attempt::Make | Attempt::Rename | Attempt::Link | Attempt::Remove => {
+            directory(path, exists)
+        }
         Attempt::Create if is_there.is_none() => Some(Target::Precreate(path.clone())),
         _ if is_there == Some(false) => {
             let parent = path.parent()?;

@@ -1,11 +1,12 @@
 //! Which path a program may have meant by what it printed.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use super::{Incident, Permissions, Sandbox};
 use crate::AbsPath;
+use crate::denial::Attempt;
 
 /// How many directories of a command are looked at.
 const DIRECTORIES: usize = 8;
@@ -18,8 +19,12 @@ pub(super) fn directories(incident: &Incident<'_>) -> Vec<PathBuf> {
     let mut directories = vec![cwd.as_path().to_owned()];
     for word in named(incident) {
         let directory = cwd.as_path().join(OsStr::from_bytes(word));
-        if !directories.contains(&directory) {
-            directories.push(directory);
+        // A shell's `cd` takes `..` from the words, everything else from the place.
+        let logical = clean(&directory).map(|path| path.as_path().to_owned());
+        for directory in [Some(directory), logical].into_iter().flatten() {
+            if !directories.contains(&directory) {
+                directories.push(directory);
+            }
         }
     }
     directories
@@ -43,35 +48,86 @@ fn named<'a>(incident: &Incident<'a>) -> impl Iterator<Item = &'a [u8]> {
     .take(DIRECTORIES)
 }
 
-/// The place that `printed` names, starting at `directory`: clean, with links resolved as far as the program sees them.
-pub(super) fn place(
-    directory: &Path,
-    printed: &OsStr,
-    sandbox: Option<&Sandbox<'_>>,
-    permissions: &dyn Permissions,
-) -> Option<AbsPath> {
-    let path = clean(&directory.join(printed))?;
-    let Some(sandbox) = sandbox else { return Some(path) };
-    let path = known(path, sandbox)?;
-    Some(permissions.located(&path, &|path| sandbox.shows(path)))
+/// Whether a link in the last place is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Last {
+    /// It is.
+    Followed,
+    /// It is meant itself, as what is removed, renamed or made is.
+    Itself,
 }
 
-/// With the links that the policy crossed.
-fn known(path: AbsPath, sandbox: &Sandbox<'_>) -> Option<AbsPath> {
-    let links = &sandbox.policy.fs.links;
-    let mut path = path;
-    for _ in 0..LINKS {
-        let Some(link) = path.ancestors().filter(|above| links.contains_key(above)).last() else {
-            return Some(path);
-        };
-        let rest = path.as_path().strip_prefix(link.as_path()).ok()?;
-        path = clean(&link.parent()?.as_path().join(links.get(&link)?).join(rest))?;
+impl Last {
+    /// As the system calls of an attempt have it.
+    pub const fn of(attempt: Attempt) -> Self {
+        match attempt {
+            Attempt::Remove
+            | Attempt::Rename
+            | Attempt::Link
+            | Attempt::Make
+            | Attempt::MakeDirectory
+            | Attempt::Bind => Self::Itself,
+            _ => Self::Followed,
+        }
     }
-    None
+}
+
+/// Where an absolute `path` leads, component by component as path_resolution(7) says: `..` is what lies above the place
+/// that was reached, whatever name led there. Links are those that the policy crossed, and the host's where the program
+/// sees them. `None` for a relative path, and for links that lead in a circle.
+pub fn resolve(
+    path: &Path,
+    last: Last,
+    sandbox: &Sandbox<'_>,
+    permissions: &dyn Permissions,
+) -> Option<AbsPath> {
+    let mut left = LINKS;
+    let mut place = path.is_absolute().then(AbsPath::root)?;
+    let mut rest: Vec<OsString> = words(path);
+    while let Some(name) = rest.pop() {
+        if name == ".." {
+            place = place.parent().unwrap_or(place);
+            continue;
+        }
+        let next = place.join(&name).ok()?;
+        let is_followed = last == Last::Followed || !rest.is_empty();
+        let target = if is_followed { target(&next, sandbox, permissions) } else { None };
+        let Some(target) = target else {
+            let turns = rest.last().is_some_and(|name| name == "..");
+            // Nothing is above what is not there.
+            if turns && sandbox.shows(&next) && permissions.exists(&next) == Some(false) {
+                return Some(next);
+            }
+            place = next;
+            continue;
+        };
+        left = left.checked_sub(1)?;
+        if target.is_absolute() {
+            place = AbsPath::root();
+        }
+        rest.extend(words(&target));
+    }
+    Some(place)
+}
+
+/// Where a link leads; `None` for what is none, or out of view.
+fn target(path: &AbsPath, sandbox: &Sandbox<'_>, permissions: &dyn Permissions) -> Option<PathBuf> {
+    let known = sandbox.policy.fs.links.get(path).cloned();
+    known.or_else(|| sandbox.shows_links(path).then(|| permissions.link(path)).flatten())
+}
+
+/// The components of a path, the last first.
+fn words(path: &Path) -> Vec<OsString> {
+    let words = path.components().rev().filter_map(|component| match component {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some("..".into()),
+        _ => None,
+    });
+    words.collect()
 }
 
 /// Without `.` and `..`, as words.
-fn clean(path: &Path) -> Option<AbsPath> {
+pub(super) fn clean(path: &Path) -> Option<AbsPath> {
     let mut clean = PathBuf::from("/");
     for component in path.components() {
         match component {

@@ -28,9 +28,11 @@ pub(super) fn denial(
     let (effect, otherwise) = effect(outcome)?;
     let layer = governing(effect).unwrap_or(otherwise);
     let is_ours = layers.contains(&layer) || layer == Layer::Runner;
-    let is_limit = !matches!(outcome, Outcome::Signaled { .. });
+    // A program can send itself the signals of these.
+    let forgeable =
+        matches!(outcome, Outcome::Signaled { .. } | Outcome::Limit { which: LimitKind::FileSize });
     let certainty = match (witness, is_ours) {
-        (Witness::Record, true) if is_limit => Certainty::Proven,
+        (Witness::Record, true) if !forgeable => Certainty::Proven,
         (_, true) => Certainty::Likely,
         (_, false) => Certainty::Possible,
     };

@@ -82,7 +82,7 @@ impl Sandbox<'_> {
             Attempt::Read | Attempt::Execute | Attempt::Trace => place.read,
             // Executing and reading pass the same gate, so what may be read was refused for writing.
             Attempt::Open if matches!(place.read, Gate::Closed(_)) => place.read,
-            Attempt::Metadata => self.metadata(place.write),
+            Attempt::Metadata | Attempt::Owner => self.metadata(place.write),
             Attempt::Connect | Attempt::Send => self.socket(&place),
             _ => place.write,
         };
@@ -103,6 +103,11 @@ impl Sandbox<'_> {
         let place = view::at(self, path);
         let is_scratch = place.rule.as_ref().is_some_and(|rule| rule.access == Access::Scratch);
         is_device || !(is_scratch || matches!(place.read, Gate::Closed(_)))
+    }
+
+    /// Whether a link at `path` is the host's. Those of processes lead elsewhere for everybody.
+    pub(super) fn shows_links(&self, path: &AbsPath) -> bool {
+        self.shows(path) && !view::is_own(path)
     }
 
     /// What keeps a name in a write grant where it is: something of its own is mounted there or below.

@@ -106,6 +106,9 @@ struct Host {
     refused: Vec<&'static str>,
     missing: Vec<&'static str>,
     foreign: Vec<&'static str>,
+    links: Vec<(&'static str, &'static str)>,
+    /// Where a grant alone is not enough.
+    privileged: Vec<&'static str>,
     asked: Cell<usize>,
 }
 
@@ -116,8 +119,8 @@ fn within(path: &AbsPath, places: &[&str]) -> bool {
 impl Permissions for Host {
     fn allows(&self, path: &AbsPath, attempt: Attempt) -> Answer {
         self.asked.set(self.asked.get() + 1);
-        let makes =
-            matches!(attempt, Attempt::Create | Attempt::MakeDirectory | Attempt::Rename | Attempt::Link);
+        use Attempt::*;
+        let makes = matches!(attempt, Create | Make | MakeDirectory | Rename | Link);
         if within(path, &self.refused) {
             return Answer::Refused("EACCES");
         }
@@ -128,6 +131,13 @@ impl Permissions for Host {
     }
     fn is_foreign(&self, path: &AbsPath) -> bool {
         within(path, &self.foreign)
+    }
+    fn link(&self, path: &AbsPath) -> Option<PathBuf> {
+        let found = self.links.iter().find(|(link, _)| *path == abs(link));
+        found.map(|(_, target)| target.into())
+    }
+    fn needs_no_privilege(&self, path: &AbsPath, _: Attempt) -> bool {
+        !within(path, &self.privileged)
     }
     fn acts(&self, _: Attempt, _: &Object) -> Answer {
         Answer::Allowed
@@ -357,6 +367,115 @@ fn what_ordinary_permissions_would_refuse_as_well_is_not_the_sandbox() {
 }
 
 #[test]
+fn what_lies_above_a_link_is_above_its_target() {
+    let mut question = Question::of("bwrap");
+    question.host.links = vec![("/ws/out", "/srv/deep"), ("/etc/in", "../ws/sub"), ("/ws/loop", "loop")];
+    question.host.missing = vec!["/ws/none"];
+    // By its words it lies in the workspace, and by its words outside.
+    let blocked = question.ask(b"touch: cannot touch 'out/../x': Read-only file system");
+    assert_eq!(blocked.denials[0].target, Some(write("/srv/x")), "{blocked:?}");
+    assert_eq!(blocked.verdict, Verdict::Denied);
+    for line in [
+        "touch: cannot touch '/etc/in/../x': Permission denied",
+        "touch: cannot touch '/ws/none/../../etc/x': No such file or directory",
+    ] {
+        let judgement = question.ask(line.as_bytes());
+        assert_eq!((judgement.verdict, judgement.denials), (Verdict::Failed, vec![]), "{line}");
+    }
+    let circle = question.ask(b"touch: cannot touch 'loop/x': Read-only file system");
+    assert!(circle.denials.iter().all(|denial| denial.certainty == Certainty::Possible), "{circle:?}");
+}
+
+#[test]
+fn a_link_that_is_removed_is_meant_itself() {
+    let mut question = Question::of("bwrap");
+    question.host.links = vec![("/ws/out", "/srv/deep"), ("/srv/in", "/ws/sub")];
+    let theirs = question.ask(b"rm: cannot remove '/srv/in': Read-only file system");
+    assert_eq!(theirs.denials[0].target, Some(write("/srv/in")), "{theirs:?}");
+    let ours = question.ask(b"rm: cannot remove '/ws/out': Permission denied");
+    assert_eq!(ours.denials, vec![]);
+    let through = question.ask(b"touch: cannot touch '/ws/out': Read-only file system");
+    assert_eq!(through.denials[0].target, Some(write("/srv/deep")), "{through:?}");
+}
+
+#[test]
+fn giving_a_file_away_is_about_privileges_and_users_not_about_its_mode() {
+    let denied = b"chown: changing ownership of 'x': Operation not permitted";
+    let judgement = Question::of("landlock").ask(denied);
+    assert!(judgement.denials.iter().all(|denial| denial.effect == Effect::ProcPrivilege), "{judgement:?}");
+    let mut question = Question::of("landlock");
+    question.host.refused = vec!["/ws/x"];
+    let judgement = question.ask(denied);
+    assert_eq!(judgement.denials, vec![]);
+    assert_eq!(judgement.not_the_sandbox, Some(Because::PlainPermissions));
+    let unmapped = Question::of("bwrap").ask(b"chown: changing ownership of 'x': Invalid argument");
+    assert_eq!(unmapped.denials, vec![]);
+    assert_eq!(unmapped.not_the_sandbox, Some(Because::ForeignOwner));
+}
+
+#[test]
+fn words_of_a_refusal_that_nobody_can_place_are_neither_the_program_s_nor_a_missing_file() {
+    let mut question = Question::of("bwrap");
+    question.host.missing = vec!["/none", "/ws/none"];
+    for line in [
+        "cat: /none/x: Permission denied",
+        "cat: none: Permission denied",
+        "something went wrong: Read-only file system (twice)",
+        "etwas ging schief: Das Dateisystem ist nur lesbar!",
+    ] {
+        let judgement = question.ask(line.as_bytes());
+        assert_eq!((judgement.verdict, judgement.not_the_sandbox), (Verdict::Failed, None), "{line}");
+    }
+    let missing = question.ask(b"cat: /none/x: No such file or directory");
+    assert_eq!(missing.not_the_sandbox, Some(Because::MissingFile));
+}
+
+#[test]
+fn what_programs_say_in_other_languages_is_read() {
+    for line in [
+        "touch: /etc/x: Das Dateisystem ist nur lesbar",
+        "touch: /etc/x: Système de fichiers accessible en lecture seulement",
+        "touch: /etc/x: 只读文件系统",
+        "PermissionError: [Errno 30] Read-only file system: b'/etc/x'",
+        r"OSError: [Errno 30] Read-only file system: '/etc\x2fx'",
+    ] {
+        let judgement = Question::of("bwrap").ask(line.as_bytes());
+        assert_eq!(judgement.verdict, Verdict::Denied, "{line}: {judgement:?}");
+        assert_eq!(judgement.denials[0].target, Some(write("/etc/x")), "{line}");
+    }
+}
+
+#[test]
+fn a_grant_that_would_not_help_is_not_offered() {
+    let rows: &[(&str, Option<Target>)] = &[
+        ("ln: failed to create symbolic link '/srv/new': Read-only file system", Some(write("/srv"))),
+        ("mkfifo: cannot create fifo '/srv/new': Read-only file system", Some(write("/srv"))),
+        ("mktemp: failed to create file via template '/srv/new': Read-only file system", Some(write("/srv"))),
+        ("sed: couldn't open temporary file /srv/new: Read-only file system", Some(write("/srv"))),
+        ("Error: unable to open database \"/srv/new\": unable to open database file", Some(write("/srv"))),
+        ("fatal: cannot mkdir /srv/new: Read-only file system", Some(write("/srv"))),
+        ("touch: cannot touch '/theirs/x': Read-only file system", None),
+        // What is protected by name on the command line stays so, and holds the directories above it.
+        ("touch: cannot touch '/ws/kept/x': Read-only file system", None),
+        ("mv: cannot move 'kept' to 'k': Device or resource busy", None),
+        ("mv: cannot move 'above' to 'a': Device or resource busy", None),
+        ("rm: cannot remove '/ws/.envrc': Device or resource busy", Some(write("/ws/.envrc"))),
+    ];
+    let mut question = Question::of("bwrap");
+    question.host.missing = vec!["/srv/new"];
+    question.host.privileged = vec!["/theirs"];
+    for path in ["/ws/kept", "/ws/above/kept"] {
+        let entry = Entry { access: Access::Protect, kind: Kind::Directory, source: Source::CommandLine };
+        question.policy.fs.entries.insert(abs(path), entry);
+    }
+    for (line, grant) in rows {
+        let judgement = question.ask(line.as_bytes());
+        let denial = judgement.denials.first().unwrap_or_else(|| panic!("{line}: {judgement:?}"));
+        assert_eq!((&denial.grant, judgement.verdict), (grant, Verdict::Denied), "{line}: {denial:?}");
+    }
+}
+
+#[test]
 fn a_denial_beside_other_lines_is_found_and_said_once() {
     let text =
         b"cat: /ws/x: No such file or directory\ntouch: cannot touch '/etc/x': Read-only file system\n\
@@ -441,8 +560,21 @@ fn a_grant_tells_nothing_of_what_is_out_of_view() {
 fn nothing_of_the_kernel_s_is_offered_but_a_device() {
     use Attempt::*;
     let places = ["/proc/sys/kernel/core_pattern", "/sys/x", "/sys", "/dev/kvm", "/dev/x/y", "/dev/mqueue/x"];
-    let attempts =
-        [Read, Execute, Open, Write, Create, MakeDirectory, Rename, Link, Remove, Metadata, Connect];
+    let attempts = [
+        Read,
+        Execute,
+        Open,
+        Write,
+        Create,
+        Make,
+        MakeDirectory,
+        Rename,
+        Link,
+        Remove,
+        Metadata,
+        Owner,
+        Connect,
+    ];
     for (backend, root) in [("bwrap", Access::Read), ("bwrap", Access::Hide), ("landlock", Access::Hide)] {
         let mut question = Question::of(backend);
         question.policy.fs.entries.get_mut(&AbsPath::root()).unwrap().access = root;
@@ -495,7 +627,6 @@ fn records_of_limits_prove_and_the_rest_does_not() {
         (Outcome::TimedOut { after: Duration::from_secs(1) }, Effect::LimitTime, Verdict::TimedOut),
         (Outcome::Limit { which: LimitKind::Memory }, Effect::LimitMemory, Verdict::LimitExceeded),
         (Outcome::Limit { which: LimitKind::Cpu }, Effect::LimitCpu, Verdict::LimitExceeded),
-        (Outcome::Limit { which: LimitKind::FileSize }, Effect::LimitFileSize, Verdict::LimitExceeded),
     ];
     for (outcome, effect, verdict) in limits {
         let judgement = judged(&outcome, Witness::Record);
@@ -505,6 +636,13 @@ fn records_of_limits_prove_and_the_rest_does_not() {
             (effect, Certainty::Proven)
         );
     }
+    let size = judged(&Outcome::Limit { which: LimitKind::FileSize }, Witness::Record);
+    let denial = &size.denials[0];
+    assert_eq!(
+        (size.verdict, denial.effect, denial.certainty),
+        (Verdict::LimitExceeded, Effect::LimitFileSize, Certainty::Likely),
+        "`kill -XFSZ $$` gives the same record"
+    );
 }
 
 #[test]

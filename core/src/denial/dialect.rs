@@ -27,6 +27,7 @@ use crate::{BackendId, Effect, Layer, Text};
 use row::Answer;
 use sight::Index;
 
+pub(crate) use errno::refusals;
 pub use file::Provenance;
 pub use row::{Row, Trial};
 
@@ -88,14 +89,19 @@ pub enum Attempt {
     Create,
     /// To make a directory.
     MakeDirectory,
+    /// To make what is no regular file, or a file with others beside it: a symbolic link, a FIFO, a file that replaces
+    /// another, a database with its journal.
+    Make,
     /// To remove a file or a directory.
     Remove,
     /// To rename.
     Rename,
     /// To make a hard link.
     Link,
-    /// To change mode, owner, times or extended attributes.
+    /// To change mode, times or extended attributes.
     Metadata,
+    /// To give something to another user or group.
+    Owner,
     /// To execute.
     Execute,
     /// To connect.

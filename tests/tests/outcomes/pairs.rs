@@ -6,7 +6,7 @@ use confine_tests::{Backend, Finished, Scene, User, each, needs};
 
 /// What a report is to say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Want {
+pub(super) enum Want {
     /// The act is refused, and this is the effect; empty for any.
     Denied(&'static str),
     /// The program failed by itself.
@@ -18,10 +18,10 @@ enum Want {
 use Want::{Denied, Failed, Passed};
 
 /// One act: the tool, the cause and the script, in which OUT is a directory without a grant.
-struct Pair {
-    tool: &'static str,
-    cause: &'static str,
-    script: &'static str,
+pub(super) struct Pair {
+    pub(super) tool: &'static str,
+    pub(super) cause: &'static str,
+    pub(super) script: &'static str,
     bwrap: Want,
     landlock: Want,
 }
@@ -36,12 +36,12 @@ const fn pair(
     Pair { tool, cause, script, bwrap, landlock }
 }
 
-const fn write(tool: &'static str, cause: &'static str, script: &'static str) -> Pair {
+pub(super) const fn write(tool: &'static str, cause: &'static str, script: &'static str) -> Pair {
     pair(tool, cause, script, Denied("fs-write"), Denied("fs-write"))
 }
 
 /// Outside every grant; with `--write OUT` each works.
-const WRITES: &[Pair] = &[
+pub(super) const WRITES: &[Pair] = &[
     write("sh", "create", "echo x > OUT/new"),
     write("sh", "append", "echo x >> OUT/f.txt"),
     write("bash", "create", "bash -c 'echo x > OUT/new'"),
@@ -107,7 +107,7 @@ const READS: &[Pair] = &[
 ];
 
 /// Protected names in the workspace.
-const CARVED: &[Pair] = &[
+pub(super) const CARVED: &[Pair] = &[
     pair("sh", "protected", "echo x > .envrc", Denied("fs-carve-out"), Passed),
     pair("touch", "protected directory", "touch .vscode/new.json", Denied("fs-carve-out"), Passed),
     pair("rm", "protected", "rm .envrc", Denied("fs-carve-out"), Passed),
@@ -182,7 +182,7 @@ const OWN: &[Pair] = &[
 ];
 
 /// What the scripts find: the same before each.
-fn prepare(scene: &Scene) {
+pub(super) fn prepare(scene: &Scene) {
     let ws = scene.workspace();
     let out = scene.outside();
     let _ = fs::remove_dir_all(&out);
@@ -199,7 +199,7 @@ fn prepare(scene: &Scene) {
 }
 
 /// What a run was, as the table has it.
-fn found(run: &Finished) -> Want {
+pub(super) fn found(run: &Finished) -> Want {
     let report = run.report.as_ref().unwrap_or_else(|| panic!("no report: {run}"));
     match report["verdict"].as_str() {
         Some("passed") => Passed,

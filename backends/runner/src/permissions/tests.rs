@@ -52,7 +52,7 @@ fn what_is_there_is_asked_and_what_is_not_is_missing_or_could_be_made() {
 }
 
 #[test]
-fn links_are_followed_where_the_program_sees_them_and_nowhere_else() {
+fn a_link_is_read_and_not_followed() {
     let top = Top::new();
     top.file("seen/real/file", 0o644);
     top.file("secret/key", 0o644);
@@ -61,14 +61,40 @@ fn links_are_followed_where_the_program_sees_them_and_nowhere_else() {
     symlink("../seen/./link/..", top.at("seen/back").as_path()).unwrap();
     symlink("loop", top.at("seen/loop").as_path()).unwrap();
     symlink("key", top.at("secret/inner").as_path()).unwrap();
-    let shown = |path: &AbsPath| !path.is_within(&top.at("secret"));
-    let located = |name: &str| here().located(&top.at(name), &shown);
-    assert_eq!(located("seen/link/file"), top.at("seen/real/file"));
-    assert_eq!(located("seen/back/real/file"), top.at("seen/real/file"));
-    assert_eq!(located("seen/nothing/x"), top.at("seen/nothing/x"));
-    assert_eq!(located("seen/loop/x"), top.at("seen/loop/x"), "as written");
-    // Into what is hidden the words go on, and no look does: `inner` is a link there.
-    assert_eq!(located("seen/out/inner"), top.at("secret/inner"));
+    let link = |name: &str| here().link(&top.at(name));
+    assert_eq!(link("seen/link"), Some("real".into()));
+    assert_eq!(link("seen/out"), Some(top.at("secret").as_path().to_owned()));
+    assert_eq!(link("seen/back"), Some("../seen/./link/..".into()));
+    assert_eq!(link("seen/loop"), Some("loop".into()));
+    assert_eq!([link("seen/real/file"), link("seen/nothing"), link("seen")], [None, None, None]);
+    assert_eq!(link("seen/out/inner"), None, "no link on the way is followed");
+}
+
+#[test]
+fn a_directory_is_not_executed_and_a_file_is_given_away_by_root_alone() {
+    let top = Top::new();
+    let file = top.file("d/file", 0o755);
+    assert_eq!(here().allows(&top.at("d"), Attempt::Execute), Answer::Refused("EACCES"));
+    assert_eq!(here().allows(&file, Attempt::Execute), Answer::Allowed);
+    let ordinary = HostPermissions { user: Uid::from_raw(12345), namespaces: true };
+    assert_eq!(ordinary.allows(&file, Attempt::Owner), Answer::Refused("EPERM"));
+}
+
+#[test]
+fn without_capabilities_the_mode_counts_for_root_too() {
+    if !Uid::effective().is_root() {
+        return;
+    }
+    let top = Top::new();
+    let (open, closed) = (top.file("open", 0o666), top.file("closed", 0o644));
+    for path in [&open, &closed] {
+        assert!(here().needs_no_privilege(path, Attempt::Write), "one's own");
+        std::os::unix::fs::chown(path.as_path(), Some(12345), Some(12345)).unwrap();
+    }
+    assert!(here().needs_no_privilege(&open, Attempt::Write));
+    assert!(!here().needs_no_privilege(&closed, Attempt::Write));
+    assert!(here().needs_no_privilege(&closed, Attempt::Read));
+    assert!(!here().needs_no_privilege(&open, Attempt::Metadata));
 }
 
 #[test]

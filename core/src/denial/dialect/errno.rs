@@ -1,7 +1,8 @@
 //! Error numbers as tools print them: by name, by number, by text.
 //!
 //! Texts are strerror(3)'s and gai_strerror(3)'s in the C locale, of glibc and, where it differs, of musl and libuv; they
-//! are compared without case, since Go and Node print them in lower case. Numbers are those of Linux.
+//! are compared without case, since Go and Node print them in lower case. Of the commonest, glibc's words in other
+//! languages are here too. Numbers are those of Linux.
 
 /// One error number.
 #[derive(Debug)]
@@ -58,6 +59,80 @@ pub(super) const ALL: &[Errno] = &[
     unnumbered("ERROR_ACCESS_DENIED", &["Access is denied", "Access to the path"]),
 ];
 
+/// What glibc says in other languages: German, French, Spanish, Italian, Portuguese, Russian, Japanese, Chinese, Korean.
+const ABROAD: &[(&str, &[&str])] = &[
+    (
+        "EPERM",
+        &[
+            "Die Operation ist nicht erlaubt",
+            "Opération non permise",
+            "Operación no permitida",
+            "Operazione non permessa",
+            "Operação não permitida",
+            "Операция не позволена",
+            "許可されていない操作です",
+            "不允许的操作",
+            "명령을 허용하지 않음",
+        ],
+    ),
+    (
+        "ENOENT",
+        &[
+            "Datei oder Verzeichnis nicht gefunden",
+            "Aucun fichier ou dossier de ce type",
+            "No existe el fichero o el directorio",
+            "File o directory non esistente",
+            "Arquivo ou diretório inexistente",
+            "Нет такого файла или каталога",
+            "そのようなファイルやディレクトリはありません",
+            "没有那个文件或目录",
+            "그런 파일이나 디렉터리가 없습니다",
+        ],
+    ),
+    (
+        "EACCES",
+        &[
+            "Keine Berechtigung",
+            "Permission non accordée",
+            "Permiso denegado",
+            "Permesso negato",
+            "Permissão negada",
+            "Отказано в доступе",
+            "許可がありません",
+            "权限不够",
+            "허가 거부",
+        ],
+    ),
+    (
+        "EROFS",
+        &[
+            "Das Dateisystem ist nur lesbar",
+            "Système de fichiers accessible en lecture seulement",
+            "Sistema de ficheros de sólo lectura",
+            "File system in sola lettura",
+            "Sistema de arquivos somente para leitura",
+            "Файловая система доступна только для чтения",
+            "読み込み専用ファイルシステムです",
+            "只读文件系统",
+            "읽기전용 파일 시스템",
+        ],
+    ),
+];
+
+impl Errno {
+    /// Each text, in every language.
+    pub(super) fn all_texts(&self) -> impl Iterator<Item = &'static str> {
+        let abroad = ABROAD.iter().filter(|(name, _)| *name == self.name).flat_map(|(_, texts)| *texts);
+        self.texts.iter().chain(abroad).copied()
+    }
+}
+
+/// The names and texts of errors that are mostly a refusal.
+pub(crate) fn refusals() -> impl Iterator<Item = &'static str> {
+    let refused = ALL.iter().filter(|errno| matches!(errno.name, "EPERM" | "EACCES" | "EROFS"));
+    refused.flat_map(|errno| std::iter::once(errno.name).chain(errno.all_texts()))
+}
+
 /// By its name, exactly.
 pub(super) fn by_name(name: &[u8]) -> Option<&'static Errno> {
     ALL.iter().find(|errno| errno.name.as_bytes() == name)
@@ -69,9 +144,9 @@ pub(super) fn by_number(number: &[u8]) -> Option<&'static Errno> {
     ALL.iter().find(|errno| errno.number == Some(number))
 }
 
-/// By one of its texts, without case.
+/// By one of its texts, in any language, without case.
 pub(super) fn by_text(text: &[u8]) -> Option<&'static Errno> {
-    ALL.iter().find(|errno| errno.texts.iter().any(|one| one.as_bytes().eq_ignore_ascii_case(text)))
+    ALL.iter().find(|errno| errno.all_texts().any(|one| one.as_bytes().eq_ignore_ascii_case(text)))
 }
 
 #[cfg(test)]
@@ -85,8 +160,8 @@ mod tests {
         assert_eq!(names.len(), ALL.len());
         assert_eq!(numbers.len(), ALL.iter().filter(|errno| errno.number.is_some()).count());
         for errno in ALL {
-            for text in errno.texts {
-                assert_eq!(by_text(text.to_uppercase().as_bytes()).unwrap().name, errno.name);
+            for text in errno.all_texts() {
+                assert_eq!(by_text(text.to_ascii_uppercase().as_bytes()).unwrap().name, errno.name);
             }
         }
     }

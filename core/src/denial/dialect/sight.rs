@@ -38,7 +38,7 @@ pub(super) struct Index {
 impl Index {
     fn new(dialect: &Dialect) -> Option<Self> {
         let mut literals: Vec<&str> = Vec::new();
-        let mut telling: Vec<&str> = errno::ALL.iter().flat_map(|errno| errno.texts).copied().collect();
+        let mut telling: Vec<&str> = errno::ALL.iter().flat_map(Errno::all_texts).collect();
         telling.extend(errno::ALL.iter().map(|errno| errno.name));
         let mut needs = Vec::new();
         for row in &dialect.rows {
@@ -153,7 +153,7 @@ impl Dialect {
             }
             let (captures, near) = row.captures(&line, around)?;
             let errno = row.errno.or_else(|| said(&captures)).map(|errno| errno.name);
-            let (object, from) = object(&captures, near.as_ref());
+            let (object, from) = object(&captures, near.as_ref(), quoting::Style::of(&row.tool));
             let (attempt, answer) = self.answer(row, errno, &object, view.hint)?;
             let object = if is_process(answer.effect) { process(object) } else { object };
             let sighting = Sighting {
@@ -195,7 +195,15 @@ impl Dialect {
             return hint().and_then(look).or_else(|| look(told));
         }
         let sharper = |told: &Told| {
-            matches!(told.0, Attempt::Metadata | Attempt::MakeDirectory | Attempt::Rename | Attempt::Execute)
+            matches!(
+                told.0,
+                Attempt::Metadata
+                    | Attempt::Owner
+                    | Attempt::MakeDirectory
+                    | Attempt::Remove
+                    | Attempt::Rename
+                    | Attempt::Execute
+            )
         };
         let sharper = hint().filter(sharper).filter(|_| row.attempt == Attempt::Open);
         sharper.and_then(look).or_else(|| look(told)).or_else(|| hint().and_then(look))
@@ -268,7 +276,12 @@ fn process(object: Object) -> Object {
 }
 
 /// What a line is about, with the line near by; of two paths the new one, and the old one beside it.
-fn object(captures: &Captures<'_>, near: Option<&Captures<'_>>) -> (Object, Option<OsString>) {
+fn object(
+    captures: &Captures<'_>,
+    near: Option<&Captures<'_>>,
+    style: quoting::Style,
+) -> (Object, Option<OsString>) {
+    let quoted = |printed: &[u8]| quoting::path(printed, style);
     let printed = |name| {
         let found = captures.name(name).or_else(|| near.and_then(|near| near.name(name)));
         found.map(|found| found.as_bytes()).filter(|bytes| !bytes.is_empty())
@@ -277,10 +290,10 @@ fn object(captures: &Captures<'_>, near: Option<&Captures<'_>>) -> (Object, Opti
         printed(name).map(|bytes| String::from_utf8_lossy(bytes).trim_end_matches([':', '.']).to_owned())
     };
     if let Some(to) = printed("to") {
-        return (Object::Path(quoting::path(to)), printed("path").map(quoting::path));
+        return (Object::Path(quoted(to)), printed("path").map(quoted));
     }
     if let Some(path) = printed("path") {
-        return (Object::Path(quoting::path(path)), None);
+        return (Object::Path(quoted(path)), None);
     }
     let object = match (word("host"), word("port"), word("pid"), word("call")) {
         (Some(host), Some(port), ..) => Object::Host(format!("{host}:{port}")),

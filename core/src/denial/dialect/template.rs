@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::errno;
+use super::errno::{self, Errno};
 
 /// A place in a template that stands for something printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,7 +170,7 @@ impl Template {
 
 /// With any quote for one that a program takes from its locale.
 fn literally(text: &str) -> String {
-    let escaped = text.split(QUOTES).map(regex::escape);
+    let escaped = text.split(QUOTES).map(bytewise);
     escaped.collect::<Vec<_>>().join(r"(?:['`]|\xe2\x80[\x98\x99])")
 }
 
@@ -179,9 +179,22 @@ fn expression_of(slot: Slot) -> &'static str {
 }
 
 fn texts() -> String {
-    let texts: Vec<_> =
-        errno::ALL.iter().flat_map(|errno| errno.texts).map(|text| regex::escape(text)).collect();
+    let texts: Vec<_> = errno::ALL.iter().flat_map(Errno::all_texts).map(bytewise).collect();
     format!("(?<errno>(?i:{}))", texts.join("|"))
+}
+
+/// Expressions are about bytes: whatever is no ASCII is written by its bytes.
+fn bytewise(text: &str) -> String {
+    let mut escaped = String::new();
+    for byte in regex::escape(text).bytes() {
+        if byte.is_ascii() {
+            escaped.push(char::from(byte));
+        } else {
+            // Writing to a String cannot fail.
+            let _ = write!(escaped, r"\x{byte:02x}");
+        }
+    }
+    escaped
 }
 
 fn errno_names() -> String {
