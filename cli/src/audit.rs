@@ -15,7 +15,7 @@ use crate::arguments::AuditCommand;
 use crate::fault::{self, Answer};
 
 /// The variable that names a session.
-const SESSION: &str = "CONFINE_SESSION";
+pub(crate) const SESSION: &str = "CONFINE_SESSION";
 
 /// The answer of `audit show --json`.
 #[derive(Serialize)]

@@ -91,7 +91,7 @@ fn read() -> Result<Presets, LaunchFault> {
 }
 
 /// What the log of a session says; nothing where there is none.
-fn chosen(session: &SessionId) -> Result<Permissions, LaunchFault> {
+pub(crate) fn chosen(session: &SessionId) -> Result<Permissions, LaunchFault> {
     let log = SessionLog::read(&Places::here(), session).map_err(|error| unusable(&error))?;
     let Some(log) = log else { return Ok(Permissions::default()) };
     if !log.is_whole() {

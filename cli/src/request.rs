@@ -1,6 +1,7 @@
 //! The arguments as resolved: a policy, a directory, a backend.
 
 mod place;
+mod session;
 mod written;
 
 use std::path::PathBuf;
@@ -78,7 +79,7 @@ fn request(options: &PolicyOptions, places: &Places) -> Result<(Loaded, Request)
     let loaded = policies::load(&choice).map_err(|error| refused("load", &error))?;
     let own = Written { file: written::file(options), base: here.clone(), source: Source::CommandLine };
     let request = Request {
-        layers: vec![own],
+        layers: session::layer(&here)?.into_iter().chain([own]).collect(),
         workspaces,
         workspaces_named,
         cwd: cwd.unwrap_or(here),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use confine_core::approval::{By, RefusalKind, SessionId};
 use confine_core::denial::{Certainty, Target};
 use confine_core::escalate::{Done, Escalation, Grant, Proposal, Step};
+use confine_core::policy::ApprovalDefault;
 use confine_core::policy::resolve::Written;
 use confine_core::report::{Attempt, Refusal};
 use confine_core::{AbsPath, Argv, LaunchFault, LaunchStage, Policy, Report};
@@ -22,6 +23,7 @@ use crate::{annotate, fault};
 const ONCE: &str =
     "approval needed, but the command has read a standard input that cannot be given to it again";
 
+const NEVER: &str = "approval needed, and a workspace's own policy says `never`";
 const STOPPED: &str = "approval needed, and confine was told to stop";
 
 /// Runs the command, and again after each denial for which somebody allows the smallest grant that would lift it.
@@ -97,6 +99,9 @@ impl Rounds<'_> {
             Step::Rerun(_) => return Round::Over(None),
             Step::Done(done) => return Round::Over(unasked(&done)),
         };
+        if self.call.policy.approval == ApprovalDefault::Never {
+            return Round::Over(Some(refused(RefusalKind::Rejected, NEVER.to_owned())));
+        }
         if !self.input.is_repeatable() {
             return Round::Over(Some(refused(RefusalKind::Unavailable, ONCE.to_owned())));
         }

@@ -4,17 +4,15 @@ use std::sync::Arc;
 
 use confine_core::approval::{ApprovalPolicy, SessionId, SessionMode};
 use confine_core::escalate::Proposal;
-use confine_core::policy::{ApprovalDefault, Mode};
+use confine_core::policy::Mode;
 use confine_core::{LaunchFault, Policy};
 use confine_runner::approvals::{Approvals, ApprovalsError, Asked, Decided, Turn, session_named};
 use confine_runner::places::Places;
 
 use super::stop::Stops;
+use crate::audit::SESSION;
 use crate::fault;
 use crate::prompt::{self, Person};
-
-/// The variable that names the session of a call.
-const SESSION: &str = "CONFINE_SESSION";
 
 /// The session of this call: the one that the caller names, or one of its own.
 ///
@@ -37,12 +35,13 @@ pub(super) struct Asking {
 }
 
 impl Asking {
-    /// Opens a turn, with the person at the terminal as its approver, where somebody is there.
+    /// Opens a turn, with the person at the terminal as its approver, where somebody is there. The session itself may have
+    /// said that nobody is asked.
     ///
     /// # Errors
     /// What is kept cannot be written, or not be trusted.
     pub(super) async fn begin(session: &SessionId, policy: &Policy) -> Result<Self, ApprovalsError> {
-        let builder = Approvals::builder(asked(policy.approval)).mode(mode(policy.mode));
+        let builder = Approvals::builder(ApprovalPolicy::Ask).mode(mode(policy.mode));
         let approvals = builder.open(&Places::here(), session)?;
         let turn = approvals.turn().await?;
         let person = Arc::new(Person::default());
@@ -77,13 +76,6 @@ impl Asking {
         if let Err(error) = self.turn.close().await {
             fault::line(&format!("the end of the call is not in the session's log: {error}"));
         }
-    }
-}
-
-const fn asked(default: ApprovalDefault) -> ApprovalPolicy {
-    match default {
-        ApprovalDefault::Ask => ApprovalPolicy::Ask,
-        ApprovalDefault::Never => ApprovalPolicy::Never,
     }
 }
 

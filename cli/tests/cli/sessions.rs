@@ -96,7 +96,10 @@ fn a_log_that_was_tampered_with_is_found_out_and_not_gone_on_with() {
     ] {
         fs::write(&log, &tampered).unwrap();
         let found = home.json(None, &["audit", "verify", "--json"], 1);
-        assert_eq!((&found["sessions"][0]["whole"], &found["sessions"][1]["whole"]), (&true.into(), &false.into()));
+        assert_eq!(
+            (&found["sessions"][0]["whole"], &found["sessions"][1]["whole"]),
+            (&true.into(), &false.into())
+        );
         let faults = found["sessions"][1]["faults"].to_string();
         assert!(faults.contains(named), "{faults}");
         let (code, _, stderr) = home.call(Some("work"), &["preset", "use", "plan"]);
@@ -116,7 +119,10 @@ fn what_is_not_there_is_said() {
         (&["audit", "show", "none"], "cannot read the log of `none`: there is no such session"),
         (&["audit", "verify", "a/b"], "cannot use the session `a/b`: an id is 1 to 64"),
         (&["preset", "use", "plan"], "cannot choose a session: none is named"),
-        (&["preset", "use", "none", "--session", "s"], "cannot use the preset `none`: there is none of that name"),
+        (
+            &["preset", "use", "none", "--session", "s"],
+            "cannot use the preset `none`: there is none of that name",
+        ),
     ] {
         let (code, stdout, stderr) = home.call(None, words);
         assert_eq!((code, stdout.as_str()), (Some(125), ""), "{words:?}");
