@@ -82,3 +82,20 @@ id! {
     /// A preset of mode and approval policy.
     PresetName
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_may_be_a_file_name_and_nothing_else() {
+        for text in ["a", "01J-x_Y", &"x".repeat(64)] {
+            assert_eq!(SessionId::new(text).unwrap().as_str(), text);
+            assert!(serde_json::from_value::<TurnId>(text.into()).is_ok());
+        }
+        for text in ["", ".", "..", "a/b", "a.b", "a b", "é", "a\n", "a\0", &"x".repeat(65)] {
+            assert_eq!(SessionId::new(text), Err(BadId), "{text:?}");
+            assert!(serde_json::from_value::<ApprovalRequestId>(text.into()).is_err(), "{text:?}");
+        }
+    }
+}

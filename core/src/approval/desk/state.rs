@@ -119,9 +119,9 @@ impl State {
             self.remember(&waiting.request, outcome);
         }
         let how = if outcome.is_allowed() { Ignored::Decided } else { Ignored::NotAllowed };
-        if outcome.is_allowed() && !self.revoked && self.turns.contains_key(&turn) {
-            let binding = waiting.request.binding;
-            self.allowed.insert(id.clone(), Allowed { binding, turn: turn.clone() });
+        if outcome.is_allowed() {
+            let allowed = Allowed { binding: waiting.request.binding, turn: turn.clone() };
+            self.allowed.insert(id.clone(), allowed);
         }
         self.settled.insert(id.clone(), (turn, how));
         promoted

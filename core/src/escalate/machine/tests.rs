@@ -189,6 +189,8 @@ fn a_request_ahead_is_whole_and_short() {
     ] {
         assert!(serde_json::from_str::<Grant>(text).is_err(), "{text}");
     }
+    let everything = Grant::layer(&[Grant::one(write("/"))]).unwrap_err();
+    assert_eq!(everything, super::super::BadGrant::Ungrantable("everything"));
     for grants in [vec![], vec![write("/data/x"); 17]] {
         assert!(matches!(call().ahead(ahead(Grant::Grants(grants))), Step::Done(Done::NothingToOffer(_))));
     }
@@ -219,6 +221,11 @@ fn a_no_ends_the_call_and_no_yes_comes_without_a_question() {
     let mut one = call();
     assert_eq!(one.answer(ApprovalOutcome::AllowedOnce), Step::Done(Done::OutOfTurn));
     assert_eq!(one.on(&denied(write("/data/x"))), Step::Done(Done::OutOfTurn));
+    let mut late = call();
+    asked(late.on(&denied(write("/data/x"))));
+    assert!(matches!(late.answer(ApprovalOutcome::AllowedOnce), Step::Rerun(_)));
+    let step = late.ahead(ahead(Grant::one(write("/data/y"))));
+    assert_eq!(step, Step::Done(Done::OutOfTurn), "ahead is before the first run");
     let mut two = call();
     asked(two.on(&denied(write("/data/x"))));
     assert_eq!(two.answer(ApprovalOutcome::TimedOut), Step::Done(Done::Refused(ApprovalOutcome::TimedOut)));
