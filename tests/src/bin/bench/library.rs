@@ -99,18 +99,23 @@ fn texts(refusals: &Refusals) -> String {
 }
 
 fn policy(workspace: &AbsPath, variables: &Variables, more: &str) -> Result<Policy, Fault> {
+    let request = request(workspace, more)?;
+    resolve(&request, &HostView::with(variables.clone())).map_err(|error| Fault::Library(error.to_string()))
+}
+
+/// `workspace-write`, with `more` on top, to be resolved.
+pub(crate) fn request(workspace: &AbsPath, more: &str) -> Result<Request, Fault> {
     let builtin = PolicyFile::builtin("workspace-write")
         .ok_or_else(|| Fault::Library("there is no built-in policy `workspace-write`".into()))?;
     let more = PolicyFile::parse(&format!("version = 1\n{more}"), confine_core::policy::file::Syntax::Toml)
         .map_err(|error| Fault::Library(error.to_string()))?;
     let written = |file, source| Written { file, base: workspace.clone(), source };
-    let request = Request {
+    Ok(Request {
         layers: vec![written(builtin, Source::BuiltIn), written(more, Source::File(workspace.clone()))],
         workspaces: vec![workspace.clone()],
         workspaces_named: true,
         cwd: workspace.clone(),
         own_directories: Vec::new(),
         own_files: Vec::new(),
-    };
-    resolve(&request, &HostView::with(variables.clone())).map_err(|error| Fault::Library(error.to_string()))
+    })
 }

@@ -2,6 +2,7 @@
 //!
 //! Not a timed test: the figures never fail it, only something that does not run does.
 
+mod asking;
 mod fault;
 mod growth;
 mod heap;
@@ -18,8 +19,13 @@ mod statistics;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let outcome = options::Options::parse(std::env::args_os().skip(1))
-        .and_then(|options| report::Report::measure(&options).map(|report| report.print(options.format)));
+    let mut words = std::env::args_os().skip(1).peekable();
+    let outcome = if words.next_if(|word| word == asking::WORD).is_some() {
+        asking::many(words)
+    } else {
+        options::Options::parse(words)
+            .and_then(|options| report::Report::measure(&options).map(|report| report.print(options.format)))
+    };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => {

@@ -29,7 +29,8 @@ pub(crate) fn kibibytes(place: &Place, row: Row) -> Result<u64, Fault> {
     mark(&status).ok_or_else(|| Fault::Unexpected(format!("`VmHWM` in `{path}` of {name}")))
 }
 
-fn mark(status: &str) -> Option<u64> {
+/// The high-water mark in `/proc/PID/status`.
+pub(crate) fn mark(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.split_whitespace().next()?.parse().ok()
 }

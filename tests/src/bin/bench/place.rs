@@ -71,6 +71,11 @@ impl Place {
         &self.base.0
     }
 
+    /// The workspace.
+    pub(crate) fn workspace(&self) -> &AbsPath {
+        &self.workspace
+    }
+
     /// The command of a row that starts a process; the library's rows have none and count as the floor.
     pub(crate) fn command(&self, row: Row, program: &[&str]) -> Command {
         let mut words: Vec<OsString> = match row {

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::asking::{self, Costs, MANY};
 use crate::fault::Fault;
 use crate::growth::{self, Point};
 use crate::heap::{self, Heap};
@@ -19,6 +20,10 @@ const HEAP: f64 = 1.2;
 
 /// Judging the largest output should take less than so many milliseconds.
 const JUDGING: f64 = 10.0;
+/// From a denial to the prompt should take less than so many milliseconds.
+const PROMPT: f64 = 50.0;
+/// VmHWM of a process with many questions should stay below this many KiB.
+const ASKING: u64 = 64 * 1024;
 
 /// Everything measured.
 pub(crate) struct Report {
@@ -34,6 +39,7 @@ struct More {
     points: Vec<Point>,
     heap: Heap,
     judged: Vec<Judged>,
+    asking: Costs,
 }
 
 /// A figure beside what we want of it.
@@ -108,7 +114,8 @@ impl More {
         let points = growth::measure(place, options.few())?;
         let heap = heap::measure(place, options.few())?;
         let judged = judging::measure(place, options.few())?;
-        Ok(Self { peaks, points, heap, judged })
+        let asking = asking::measure(place, options.few())?;
+        Ok(Self { peaks, points, heap, judged, asking })
     }
 
     fn tables(&self) {
@@ -138,6 +145,12 @@ impl More {
             let target = met(one.median < JUDGING, &format!("below {JUDGING} ms"));
             println!("{:18} {:8} KiB {:8.2} ms   {target}", one.text, one.size, one.median);
         }
+        println!("\nasking, on the disk");
+        let Costs { prompt, many, peak } = &self.asking;
+        let target = met(*prompt < PROMPT, &format!("below {PROMPT} ms"));
+        println!("{:18} {prompt:8.2} ms   {target}", "denial to prompt");
+        let target = met(*peak < ASKING, &format!("below {ASKING} KiB"));
+        println!("{MANY} at once, in order {many:8.2} ms {peak:8} KiB   {target}");
     }
 
     fn json(&self) -> impl Iterator<Item = (String, Value)> {
@@ -155,11 +168,17 @@ impl More {
         let heap = &self.heap;
         let heap =
             json!({"with_ms": heap.with, "without_ms": heap.without, "ratio": heap.ratio(), "target": HEAP});
-        let tables: [(&str, Value); 4] = [
+        let Costs { prompt, many, peak } = &self.asking;
+        let asking = json!({
+            "prompt_ms": prompt, "prompt_target_ms": PROMPT, "questions": MANY, "many_ms": many, "peak_kib": peak,
+            "peak_target_kib": ASKING,
+        });
+        let tables: [(&str, Value); 5] = [
             ("peaks", peaks.collect()),
             ("growth", points.collect()),
             ("heap", heap),
             ("judging", judged.collect()),
+            ("asking", asking),
         ];
         tables.into_iter().map(|(name, table)| (name.to_owned(), table))
     }
