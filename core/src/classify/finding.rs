@@ -128,7 +128,7 @@ impl<'a> Findings<'a> {
         if self.because.is_some() || self.unclear || said.iter().all(u8::is_ascii_whitespace) {
             return self.because;
         }
-        let Some(words) = WORDS.as_ref() else { return None };
+        let words = WORDS.as_ref()?;
         let mut refusal = false;
         for found in words.find_iter(said) {
             if found.pattern().as_usize() < MEMORY.len() {
