@@ -7,7 +7,7 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 # What the tests must find here; a missing one fails. As anyone but root the tests of other users are skipped by name.
-NEEDS := bwrap,landlock,firejail,git,python3,cc,tmux,strace,setfattr,unshare
+NEEDS := bwrap,landlock,firejail,git,python3,node,tsc,cc,tmux,strace,setfattr,unshare
 ifeq ($(shell id -u),0)
 NEEDS := root,$(NEEDS)
 endif

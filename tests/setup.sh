@@ -3,7 +3,7 @@
 set -euo pipefail
 
 # program:package
-wanted=(bwrap:bubblewrap firejail:firejail git:git python3:python3 tmux:tmux strace:strace setfattr:attr
+wanted=(bwrap:bubblewrap firejail:firejail git:git python3:python3 node:nodejs npm:npm tmux:tmux strace:strace setfattr:attr
     unshare:util-linux cc:gcc musl-gcc:musl-tools)
 missing=()
 for pair in "${wanted[@]}"; do
@@ -22,4 +22,12 @@ if [[ ${#missing[@]} -gt 0 ]]; then
     export DEBIAN_FRONTEND=noninteractive
     "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null ||
         { "${as_root[@]}" apt-get update -qq && "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null; }
+fi
+
+# The compiler that checks the TypeScript client, at the version that its lock file pins.
+clients=$(dirname "${BASH_SOURCE[0]}")/clients
+lock=$clients/package-lock.json
+if command -v npm >/dev/null && ! cmp -s "$lock" "$clients/node_modules/.installed"; then
+    npm ci --prefix "$clients" --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null &&
+        cp "$lock" "$clients/node_modules/.installed" || echo "missing, and not to be had: typescript" >&2
 fi

@@ -7,7 +7,7 @@ mod sessions;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, FromArgMatches as _, Parser, Subcommand};
+use clap::{ArgGroup, Args, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use confine_core::Effects;
 
@@ -61,6 +61,10 @@ pub(crate) enum Command {
     Classify(Box<Classify>),
     /// Say what works on this host, from attempts.
     Probe(Probe),
+    /// Runs, their output and approvals for programs in other languages, as lines of JSON.
+    Serve(Serve),
+    /// Wrap the command of a coding agent before it runs it: reads its event, answers with the wrapped command.
+    Hook(Hook),
     /// Look at policies.
     Policy {
         /// What to do with them.
@@ -173,6 +177,47 @@ pub(crate) struct Probe {
     /// Exit 125 unless one usable backend enforces these effects.
     #[arg(long, value_name = "EFFECT,…")]
     pub(crate) require: Option<Effects>,
+}
+
+/// `confine serve`.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("way").required(true).args(["stdio", "socket", "schema"]))]
+pub(crate) struct Serve {
+    /// Serve one client, over stdin and stdout, until it closes one of them.
+    #[arg(long)]
+    pub(crate) stdio: bool,
+    /// Serve this user's clients at a socket that is made here, until a signal.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) socket: Option<PathBuf>,
+    /// Print the JSON schema of the lines.
+    #[arg(long)]
+    pub(crate) schema: bool,
+}
+
+/// `confine hook`.
+#[derive(Debug, Args)]
+pub(crate) struct Hook {
+    /// Whose event stands on stdin. Whatever is wrong with it, the command is blocked: exit code 2.
+    #[arg(value_enum)]
+    pub(crate) agent: Agent,
+    /// Have the agent ask its user about the wrapped command, instead of allowing it.
+    #[arg(long)]
+    pub(crate) ask: bool,
+    /// What runs a shell command inside: `bash` for claude-code, `sh` for json.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) shell: Option<String>,
+    /// Options of `confine run`, after `--`; with absolute paths.
+    #[arg(last = true, value_name = "OPTION")]
+    pub(crate) options: Vec<OsString>,
+}
+
+/// `confine hook`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Agent {
+    /// Claude Code's `PreToolUse`.
+    ClaudeCode,
+    /// One JSON object: docs/harnesses.md.
+    Json,
 }
 
 /// `confine policy`.

@@ -28,7 +28,7 @@ pub(crate) fn describe(description: &Description) -> Answer {
 }
 
 /// What the backend does not enforce of this policy, in words.
-fn missing(word: &str, resolved: &Resolved) -> Result<Vec<String>, LaunchFault> {
+pub(crate) fn missing(word: &str, resolved: &Resolved) -> Result<Vec<String>, LaunchFault> {
     let confine = request::detect(word, &resolved.policy)?;
     // No program is run, and the policy is the same for each.
     let mut command = confine.command(["true"]).cwd(resolved.cwd.clone()).policy(&resolved.policy);
@@ -39,7 +39,8 @@ fn missing(word: &str, resolved: &Resolved) -> Result<Vec<String>, LaunchFault> 
     Ok(confined.missing.iter().map(|loss| loss.effect.definition().to_owned()).collect())
 }
 
-fn model(policy: &Policy, missing: &[String]) -> String {
+/// What a model should know of `policy`, and of what is not enforced of it.
+pub(crate) fn model(policy: &Policy, missing: &[String]) -> String {
     let mut text = String::new();
     let mut line = |words: &str| {
         // Writing to a String cannot fail.

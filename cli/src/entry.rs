@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use crate::arguments::{Arguments, Command, DialectCommand, PolicyCommand, Probe, QuarantineCommand};
 use crate::fault::{self, Answer};
 use crate::{
-    answer, audit, backend, classify, describe, dialect, explain, generated, plan, policy, preset, probe,
-    quarantine, recovery, run, usage, version,
+    answer, audit, backend, classify, describe, dialect, explain, generated, hook, plan, policy, preset,
+    probe, quarantine, recovery, run, serve, usage, version,
 };
 
 /// Does what the process's arguments say. Exit codes are documented in the man page.
@@ -23,7 +23,7 @@ pub fn main() -> ExitCode {
     };
     ExitCode::from(answer.unwrap_or_else(|fault| {
         fault::say(&fault);
-        fault::EXIT_CODE
+        if hook::is_called(&words) { hook::BLOCKED } else { fault::EXIT_CODE }
     }))
 }
 
@@ -32,6 +32,8 @@ fn dispatch(arguments: Arguments) -> Answer {
     recovery::recover();
     match command {
         Command::Run(run) => run::run(&run),
+        Command::Serve(service) => serve::serve(&service),
+        Command::Hook(event) => hook::hook(&event),
         Command::Plan(plan) => plan::plan(&plan),
         Command::Explain(question) => explain::explain(&question),
         Command::Classify(question) => classify::classify(&question),

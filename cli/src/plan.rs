@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use confine_core::backend::PortableArgv;
 use confine_core::{Effects, Governed, LaunchFault, LaunchStage, Loss, NeedsRunner, Text};
-use confine_runner::Confine;
+use confine_runner::{Command, Confine};
 
 use crate::arguments::{Plan, RunOptions};
 use crate::fault::{self, Answer};
@@ -19,16 +19,23 @@ pub(crate) fn plan(arguments: &Plan) -> Answer {
     if let Some(backend) = request::backend(&arguments.run.backend, &confine)? {
         command = command.backend(backend);
     }
-    let confined = command.confined().map_err(|refused| refused.fault())?;
-    let names = std::env::vars_os().map(|(name, _)| name);
-    let portable =
-        confined.portable(names).map_err(|obstacles| needs_runner(&obstacles, &confined.accepted))?;
+    let portable = portable(&command)?;
     if arguments.json {
         answer::json(&portable)?;
     } else {
         answer::text(&readable(&portable, &confine))?;
     }
     Ok(0)
+}
+
+/// The plan of `command`, for spawners in other languages.
+///
+/// # Errors
+/// What needs the runner, by name; whatever keeps the command from being confined.
+pub(crate) fn portable(command: &Command) -> Result<PortableArgv, LaunchFault> {
+    let confined = command.confined().map_err(|refused| refused.fault())?;
+    let names = std::env::vars_os().map(|(name, _)| name);
+    confined.portable(names).map_err(|obstacles| needs_runner(&obstacles, &confined.accepted))
 }
 
 /// Options that only mean something where confine itself runs the command.

@@ -23,6 +23,11 @@ use line::{Entered, Line};
 
 pub(crate) use device::is_there;
 
+/// The question as the terminal shows it, for another channel.
+pub(crate) fn lines(request: &ApprovalRequest) -> Vec<String> {
+    view::question(request).lines().map(str::to_owned).collect()
+}
+
 /// How often the time that is left is shown again.
 const TICK: Duration = Duration::from_millis(250);
 

@@ -2,6 +2,7 @@
 
 mod place;
 mod session;
+mod terms;
 mod written;
 
 use std::path::PathBuf;
@@ -16,6 +17,8 @@ use confine_runner::{Builder, Confine, policies};
 
 use crate::arguments::PolicyOptions;
 use crate::{backend, fault};
+
+pub(crate) use terms::Terms;
 
 /// The first backend that enforces what the policy needs.
 const AUTO: &str = "auto";
@@ -124,9 +127,20 @@ pub(crate) fn detect_afresh(facts: Probe) -> Result<(Confine, Option<LaunchFault
     Ok((looked_at(Confine::builder().third_party(others).probe(facts).afresh())?, refused))
 }
 
+/// Likewise for every call to come, whatever backend of ours each names, with the stage copied once.
+///
+/// # Errors
+/// Where the host cannot be looked at.
+pub(crate) fn resident() -> Result<Confine, LaunchFault> {
+    detected(Confine::builder().recovered())
+}
+
 fn looked_at(builder: Builder) -> Result<Confine, LaunchFault> {
+    detected(builder.stage_by_path())
+}
+
+fn detected(builder: Builder) -> Result<Confine, LaunchFault> {
     builder
-        .stage_by_path()
         .detect()
         .map_err(|error| LaunchFault::new(LaunchStage::Spawn, format!("look at this host: {error}")))
 }

@@ -16,6 +16,12 @@ pub(crate) fn quote(word: &OsStr) -> String {
     }
 }
 
+/// `word` in single quotes where it needs them, and otherwise as it is, control characters too: for any POSIX shell.
+pub(crate) fn quote_as_is(word: &str) -> String {
+    let is_bare = !word.is_empty() && word.bytes().all(is_plain);
+    if is_bare { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
 /// As [`quote`], for one line of a text that `word` must not be able to end or to imitate: every character but letters,
 /// digits and plain punctuation is an escape of `$'…'`, so there are no blanks, brackets, semicolons or invisible ones.
 pub(crate) fn escape(word: &OsStr) -> String {
@@ -85,6 +91,15 @@ mod tests {
                 prop_assert!(!script.chars().any(char::is_control));
                 let output = std::process::Command::new("bash").arg("-c").arg(script).output().unwrap();
                 prop_assert_eq!(&output.stdout, &bytes);
+            }
+        }
+
+        #[test]
+        fn every_shell_reads_a_word_back_that_is_quoted_as_it_is(word in "[^\0]{0,40}") {
+            for shell in ["sh", "bash"] {
+                let script = format!("printf %s {}", quote_as_is(&word));
+                let output = std::process::Command::new(shell).arg("-c").arg(script).output().unwrap();
+                prop_assert_eq!(String::from_utf8(output.stdout).unwrap(), word.clone());
             }
         }
 

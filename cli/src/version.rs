@@ -1,6 +1,7 @@
 //! `confine --version`.
 
 use confine_backends::foreign::protocol;
+use confine_core::protocol as service;
 use confine_runner::{guard, lock, quarantine};
 use serde::Serialize;
 
@@ -19,6 +20,7 @@ struct Formats {
     probe: u32,
     lock: u32,
     backend_protocol: u32,
+    serve_protocol: u32,
     quarantine: u32,
     journal: u32,
 }
@@ -30,6 +32,7 @@ const FORMATS: Formats = Formats {
     probe: 1,
     lock: lock::VERSION,
     backend_protocol: protocol::VERSION,
+    serve_protocol: service::VERSION,
     quarantine: quarantine::VERSION,
     journal: guard::ENTRY_VERSION,
 };

@@ -16,6 +16,7 @@ pub mod outcome;
 pub mod path;
 pub mod policy;
 pub mod probe;
+pub mod protocol;
 pub mod report;
 pub mod text;
 pub mod visible;

@@ -34,6 +34,8 @@ complete -c confine -n "__fish_confine_needs_command" -f -a "plan" -d 'Print the
 complete -c confine -n "__fish_confine_needs_command" -f -a "explain" -d 'Say whether something is allowed, by which rule and layer, and what would change it; exit 1 where it is not'
 complete -c confine -n "__fish_confine_needs_command" -f -a "classify" -d 'Judge how a command ended that was spawned without confine, from a plan'
 complete -c confine -n "__fish_confine_needs_command" -f -a "probe" -d 'Say what works on this host, from attempts'
+complete -c confine -n "__fish_confine_needs_command" -f -a "serve" -d 'Runs, their output and approvals for programs in other languages, as lines of JSON'
+complete -c confine -n "__fish_confine_needs_command" -f -a "hook" -d 'Wrap the command of a coding agent before it runs it: reads its event, answers with the wrapped command'
 complete -c confine -n "__fish_confine_needs_command" -f -a "policy" -d 'Look at policies'
 complete -c confine -n "__fish_confine_needs_command" -f -a "backend" -d 'Pin third-party backends: programs that `--backend NAME` may run'
 complete -c confine -n "__fish_confine_needs_command" -f -a "dialect" -d 'Look at how refusals are worded, or measure them again'
@@ -156,6 +158,13 @@ complete -c confine -n "__fish_confine_using_subcommand classify" -s h -l help -
 complete -c confine -n "__fish_confine_using_subcommand probe" -l require -d 'Exit 125 unless one usable backend enforces these effects' -r
 complete -c confine -n "__fish_confine_using_subcommand probe" -l json -d 'Answer as JSON'
 complete -c confine -n "__fish_confine_using_subcommand probe" -s h -l help -d 'Print help'
+complete -c confine -n "__fish_confine_using_subcommand serve" -l socket -d 'Serve this user\'s clients at a socket that is made here, until a signal' -r -F
+complete -c confine -n "__fish_confine_using_subcommand serve" -l stdio -d 'Serve one client, over stdin and stdout, until it closes one of them'
+complete -c confine -n "__fish_confine_using_subcommand serve" -l schema -d 'Print the JSON schema of the lines'
+complete -c confine -n "__fish_confine_using_subcommand serve" -s h -l help -d 'Print help'
+complete -c confine -n "__fish_confine_using_subcommand hook" -l shell -d 'What runs a shell command inside: `bash` for claude-code, `sh` for json' -r
+complete -c confine -n "__fish_confine_using_subcommand hook" -l ask -d 'Have the agent ask its user about the wrapped command, instead of allowing it'
+complete -c confine -n "__fish_confine_using_subcommand hook" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c confine -n "__fish_confine_using_subcommand policy; and not __fish_seen_subcommand_from check show describe schema" -s h -l help -d 'Print help'
 complete -c confine -n "__fish_confine_using_subcommand policy; and not __fish_seen_subcommand_from check show describe schema" -f -a "check" -d 'Say whether a policy is well-formed and resolves here; exit 1 where not'
 complete -c confine -n "__fish_confine_using_subcommand policy; and not __fish_seen_subcommand_from check show describe schema" -f -a "show" -d 'Print the resolved policy: each path with its access and its source'

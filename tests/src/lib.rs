@@ -16,6 +16,7 @@ pub mod pty;
 pub mod repository;
 pub mod running;
 pub mod scene;
+pub mod served;
 pub mod spawner;
 pub mod stub;
 pub mod tmux;

@@ -30,6 +30,8 @@ const NEEDS: &[(&str, Look)] = &[
     ("git", || on_path("git")),
     ("firejail", || on_path("firejail")),
     ("python3", || on_path("python3")),
+    ("node", || on_path("node")),
+    ("tsc", tsc),
     ("cc", || on_path("cc")),
     ("tmux", || on_path("tmux")),
     ("strace", || on_path("strace")),
@@ -76,6 +78,16 @@ fn root() -> Result<u32, String> {
 fn on_path(program: &str) -> Result<u32, String> {
     let found = crate::user::PATH.split(':').any(|place| Path::new(place).join(program).is_file());
     if found { Ok(0) } else { Err(format!("`{program}` is not installed")) }
+}
+
+/// Installed beside the clients, at the version that is pinned there.
+fn tsc() -> Result<u32, String> {
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/node_modules/.bin/tsc");
+    if program.is_file() {
+        Ok(0)
+    } else {
+        Err("the TypeScript compiler is not installed: `make setup`".into())
+    }
 }
 
 fn landlock() -> Result<u32, String> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use confine_core::approval::{By, RefusalKind, SessionId};
-use confine_core::denial::{Certainty, Target};
+use confine_core::denial::Certainty;
 use confine_core::escalate::{Done, Escalation, Grant, Proposal, Step};
 use confine_core::policy::ApprovalDefault;
 use confine_core::policy::resolve::Written;
@@ -16,6 +16,7 @@ use super::call::Call;
 use super::input::Input;
 use super::stop::Stops;
 use super::{Ended, follow, sink};
+use crate::attempts::{attempt, gather};
 use crate::request::Basis;
 use crate::{annotate, fault};
 
@@ -209,39 +210,4 @@ fn say(refusal: &Refusal, report: &Report) {
     if let Some(grant) = sure.filter_map(|denial| denial.grant.as_ref()).next() {
         fault::help_line(&format!("grant it ahead: `{}`", annotate::option(grant)));
     }
-}
-
-fn attempt(report: &Report, granted: &[Grant]) -> Attempt {
-    Attempt {
-        grant: together(granted),
-        outcome: report.outcome.clone(),
-        verdict: report.verdict,
-        denials: report.denials.clone(),
-        output: report.output.clone(),
-    }
-}
-
-/// What a run had beyond the policy of the first.
-fn together(granted: &[Grant]) -> Option<Grant> {
-    match granted {
-        [] => None,
-        [one] => Some(one.clone()),
-        several => Some(Grant::Grants(several.iter().flat_map(single).collect())),
-    }
-}
-
-/// A denial names single grants only.
-fn single(grant: &Grant) -> Vec<Target> {
-    match grant {
-        Grant::Grants(targets) => targets.clone(),
-        Grant::Mode(_) => Vec::new(),
-    }
-}
-
-/// What an earlier run did to the host is told with the last one's.
-fn gather(report: &mut Report, earlier: Report) {
-    report.new_repositories.splice(..0, earlier.new_repositories);
-    report.violations.splice(..0, earlier.violations);
-    report.quarantined.splice(..0, earlier.quarantined);
-    report.leftovers.splice(..0, earlier.leftovers);
 }

@@ -6,6 +6,7 @@ use crate::call::{answer, matches_file, text};
 const FILES: &[(&[&str], &str)] = &[
     (&["man"], "../docs/confine.1"),
     (&["policy", "schema"], "../docs/policy.schema.json"),
+    (&["serve", "--schema"], "../docs/serve.schema.json"),
     (&["backend", "schema"], "../docs/backend-protocol.schema.json"),
     (&["completions", "bash"], "../docs/completions/confine.bash"),
     (&["completions", "zsh"], "../docs/completions/_confine"),

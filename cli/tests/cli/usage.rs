@@ -82,7 +82,6 @@ const LATER: &[(&[&str], &str)] = &[
     (&["run", "--resolve", "a=b", "--", "true"], "the network proxy"),
     (&["run", "--rules", "x", "--", "true"], "command rules"),
     (&["rules", "explain"], "command rules"),
-    (&["serve", "--stdio"], "the service for other languages"),
     (&["plugin", "verify"], "egress tools"),
 ];
 

@@ -1,0 +1,59 @@
+//! `confine hook`: what a coding agent is about to run, wrapped, before it runs it.
+//!
+//! Reads one event from stdin and answers on stdout. Every failure blocks: it exits with [`BLOCKED`], the reason on
+//! stderr, and nothing on stdout that could be read as a yes. The command is wrapped whatever it looks like; the
+//! kernel is the boundary, not what this module recognises.
+
+mod claude_code;
+mod generic;
+mod wrap;
+
+use std::ffi::OsString;
+use std::io::Read as _;
+
+use confine_core::LaunchFault;
+
+use crate::answer;
+use crate::arguments::{Agent, Hook};
+use crate::fault::{self, Answer};
+
+use wrap::Wrap;
+
+/// By which agents take a command as refused: any other code but 0 lets some of them run it.
+pub(crate) const BLOCKED: u8 = 2;
+
+/// The longest event, in bytes.
+const LONGEST: u64 = 16 * 1024 * 1024;
+
+/// Whether these words call a hook: then every failure has to block, also that of reading them.
+pub(crate) fn is_called(words: &[OsString]) -> bool {
+    words.get(1).is_some_and(|word| word == "hook")
+}
+
+/// Answers an event.
+pub(crate) fn hook(hook: &Hook) -> Answer {
+    let answered = match hook.agent {
+        Agent::ClaudeCode => claude_code::answer(&event()?, &Wrap::new(hook, "bash")),
+        Agent::Json => generic::answer(&event()?, &Wrap::new(hook, "sh")),
+    };
+    let (text, code) = answered?;
+    answer::bytes(&text)?;
+    Ok(code)
+}
+
+fn event() -> Result<Vec<u8>, LaunchFault> {
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().take(LONGEST + 1).read_to_end(&mut bytes);
+    read.map_err(|error| unreadable(&fault::cause(&error)))?;
+    if u64::try_from(bytes.len()).is_ok_and(|length| length > LONGEST) {
+        return Err(unreadable(&format!("it has more than {LONGEST} bytes")));
+    }
+    Ok(bytes)
+}
+
+fn unreadable(why: &str) -> LaunchFault {
+    fault::usage(
+        format!("read the event, so the command is blocked: {why}"),
+        "docs/harnesses.md says what a hook reads",
+    )
+}
