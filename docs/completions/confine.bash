@@ -58,6 +58,9 @@ _confine() {
             confine,run)
                 cmd="confine__subcmd__run"
                 ;;
+            confine,serve)
+                cmd="confine__subcmd__serve"
+                ;;
             confine__subcmd__audit,show)
                 cmd="confine__subcmd__audit__subcmd__show"
                 ;;
@@ -116,7 +119,7 @@ _confine() {
 
     case "${cmd}" in
         confine)
-            opts="-V -h --probe --version --json --require --help run plan explain classify probe policy backend dialect quarantine audit preset completions man"
+            opts="-V -h --probe --version --json --require --help run plan explain classify probe serve hook policy backend dialect quarantine audit preset completions man"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
