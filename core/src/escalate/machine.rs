@@ -52,6 +52,8 @@ pub struct Proposal {
     pub justification: Option<String>,
     /// What a yes means where it already ran.
     pub rerun: RerunRisk,
+    /// The policy that a yes would run it under.
+    pub policy: Box<Policy>,
 }
 
 /// Why there is nothing more to do.
@@ -197,8 +199,9 @@ impl Escalation {
             0 => RerunRisk::NotStarted,
             attempts => RerunRisk::after(attempts, &self.policy),
         };
-        self.state = State::Asked(grant, Box::new(policy));
-        Step::Ask(Box::new(Proposal { subject, justification, rerun }))
+        let policy = Box::new(policy);
+        self.state = State::Asked(grant, policy.clone());
+        Step::Ask(Box::new(Proposal { subject, justification, rerun, policy }))
     }
 
     /// The policy with `grant` beyond all that was granted before; `None` where it is not wider than that is now. On a host

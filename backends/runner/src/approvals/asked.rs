@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use confine_core::approval::{Binding, Digest, Execution, RerunRisk, Subject};
-use confine_core::denial::Target;
 use confine_core::escalate::{Grant, Proposal};
 use confine_core::policy::Access;
 use confine_core::{AbsPath, Policy, Text};
@@ -23,6 +22,8 @@ pub struct Asked {
     pub(super) limit: Option<Duration>,
     environment: Option<Vec<(OsString, OsString)>>,
     under: Under,
+    /// With what it would get.
+    wider: Option<Arc<Policy>>,
 }
 
 /// What an answer is bound to beside what is shown.
@@ -48,6 +49,7 @@ impl Asked {
         Self {
             justification: proposal.justification.clone(),
             rerun: proposal.rerun.clone(),
+            wider: Some(Arc::new((*proposal.policy).clone())),
             ..Self::of(proposal.subject.clone(), Under::Policy(policy.into()))
         }
     }
@@ -75,6 +77,7 @@ impl Asked {
             limit: None,
             environment: None,
             under,
+            wider: None,
         }
     }
 
@@ -148,19 +151,21 @@ impl Asked {
         }
     }
 
-    /// Whether what would run could write `directory`: under the policy in force, or by what it would get.
+    /// Whether what would run could write `directory`: under the policy in force, or with what it would get.
     pub(super) fn exposes(&self, directory: &Path) -> bool {
-        let Under::Policy(policy) = &self.under else { return false };
         let Ok(directory) = AbsPath::new(directory) else { return true };
-        if policy.fs.access_at(&directory) == Access::Write {
-            return true;
-        }
-        let Subject::Escalation { grant: Grant::Grants(targets), .. } = &self.subject else { return false };
-        targets.iter().any(|target| match target {
-            Target::Write(path) | Target::Precreate(path) => {
-                directory.is_within(path) || path.is_within(&directory)
-            }
-            _ => false,
-        })
+        let policies = match &self.under {
+            Under::Policy(policy) => [Some(policy), self.wider.as_ref()],
+            Under::Manifest(_) => [None, None],
+        };
+        policies.into_iter().flatten().any(|policy| writes(policy, &directory))
     }
+}
+
+/// Whether `policy` grants writing it, or anything in it.
+fn writes(policy: &Policy, directory: &AbsPath) -> bool {
+    let below = policy.fs.entries.iter().filter(|(path, _)| path.is_within(directory));
+    policy.fs.access_at(directory) == Access::Write
+        || below.into_iter().any(|(_, entry)| entry.access == Access::Write)
+        || policy.fs.precreate.iter().any(|path| path.is_within(directory))
 }

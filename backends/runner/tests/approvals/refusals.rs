@@ -4,11 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use confine_core::Argv;
 use confine_core::approval::{Answer, ApprovalOutcome, ApprovalPolicy, By, Preset};
+use confine_core::denial::Target;
+use confine_core::escalate::{Ahead, Escalation, Grant, Step};
+use confine_core::policy::resolve::{Written, resolve};
 use confine_runner::approvals::{Approvals, ApprovalsError, Asked};
+use confine_runner::view::HostView;
 
 use crate::approver::{Hanging, Scripted};
-use crate::scene::{policy, scene, session};
+use crate::scene::{policy, request, scene, session};
 
 fn unavailable(outcome: &ApprovalOutcome) -> &str {
     match outcome {
@@ -143,4 +148,29 @@ async fn case_h10_what_the_command_could_write_keeps_no_approval() {
     assert!(matches!(decided.outcome, ApprovalOutcome::AllowedByRule { .. }), "{:?}", decided.outcome);
     assert!(scene.state("approvals.toml").is_file(), "in the user's own place");
     assert_eq!(std::fs::read_dir(scene.workspace.path()).unwrap().count(), 0, "and nothing in the workspace");
+}
+
+#[tokio::test]
+async fn a_grant_around_what_is_kept_is_not_asked_about_and_one_beside_it_is() {
+    let scene = scene();
+    let approvals = scene.open();
+    let eager = Scripted::always(Answer::AllowOnce);
+    approvals.approver(eager.clone());
+    let turn = approvals.turn().await.unwrap();
+    let beside = tempfile::tempdir_in("/var/tmp").unwrap();
+    for (place, is_asked) in [(scene.home.path(), false), (beside.path(), true)] {
+        let grant = Grant::one(Target::Write(confine_core::AbsPath::new(place).unwrap()));
+        let request = request(scene.workspace.path(), "");
+        let argv = Argv::new(["/bin/true"], request.cwd.clone()).unwrap();
+        let widen = move |more: &Written| resolve(&request.with(more), &HostView::here());
+        let policy = scene.policy.clone();
+        let mut escalation = Escalation::new(argv, (*policy).clone(), widen);
+        let ahead = Ahead::new(Some(grant), Some("caches".into())).unwrap().unwrap();
+        let Step::Ask(proposal) = escalation.ahead(ahead) else { panic!("it is wider") };
+        match approvals.request(&turn, &Asked::proposal(&proposal, policy)).await {
+            Ok(decided) => assert!(is_asked && decided.pass.is_some()),
+            Err(error) => assert!(!is_asked && matches!(error, ApprovalsError::Exposed(_)), "{error}"),
+        }
+    }
+    assert_eq!(eager.count(), 1);
 }

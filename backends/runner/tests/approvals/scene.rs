@@ -28,20 +28,24 @@ pub(crate) fn scene() -> Scene {
 
 /// `workspace-write` on a workspace, with `more` on top.
 pub(crate) fn policy(workspace: &Path, more: &str) -> Arc<Policy> {
+    Arc::new(resolve(&request(workspace, more), &HostView::here()).unwrap())
+}
+
+/// The same, to be resolved.
+pub(crate) fn request(workspace: &Path, more: &str) -> Request {
     let root = AbsPath::new(workspace).unwrap();
     let written = |file, source| Written { file, base: root.clone(), source };
     let builtin = written(PolicyFile::builtin("workspace-write").unwrap(), Source::BuiltIn);
     let syntax = confine_core::policy::file::Syntax::Toml;
     let more = PolicyFile::parse(&format!("version = 1\n{more}"), syntax).unwrap();
-    let request = Request {
+    Request {
         layers: vec![builtin, written(more, Source::CommandLine)],
         workspaces: vec![root.clone()],
         workspaces_named: true,
-        cwd: root,
+        cwd: root.clone(),
         own_directories: Vec::new(),
         own_files: Vec::new(),
-    };
-    Arc::new(resolve(&request, &HostView::here()).unwrap())
+    }
 }
 
 pub(crate) fn places(home: &Path) -> Places {
