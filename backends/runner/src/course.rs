@@ -120,12 +120,17 @@ impl Course {
         }
         self.start.watchers.abort_all();
         self.start.standing.control.lifeline().cut();
+        let ahead = self.settle_ahead();
         self.reap().await;
         self.compare_masks();
         let outcome = self.outcome();
         self.announce(&outcome);
         self.drain().await;
-        let aftermath = self.settle().await;
+        let aftermath = match ahead {
+            Some(aftermath) => aftermath,
+            None => self.settle().await,
+        };
+        let aftermath = self.tell(aftermath);
         self.report(outcome, aftermath)
     }
 
@@ -247,13 +252,26 @@ impl Course {
         }
     }
 
-    /// Pays what is owed on the host, off the runtime where it may have to wait: a thread costs more than a few names.
+    /// Pays what is owed on the host while the wrapper is still ending, where nobody is left inside who could change
+    /// anything: that takes the kernel longer than the payment. Not where other runs have a part in it.
+    fn settle_ahead(&mut self) -> Option<Aftermath> {
+        let guard = self.start.standing.process.settle_if(|guard| {
+            self.story.is_deserted && guard.due() == Due::Alone
+        })?;
+        Some(guard.finish_as(Due::Alone))
+    }
+
+    /// Likewise after its end, off the runtime where it may have to wait: a thread costs more than a few names.
     async fn settle(&mut self) -> Aftermath {
         let Some(guard) = self.start.standing.process.settle() else { return Aftermath::default() };
-        let mut aftermath = match guard.due() {
+        match guard.due() {
             Due::Alone => guard.finish_as(Due::Alone),
             Due::Shared => spawn_blocking(move || guard.finish_as(Due::Shared)).await.unwrap_or_default(),
-        };
+        }
+    }
+
+    /// Tells the reader of events what was found.
+    fn tell(&mut self, mut aftermath: Aftermath) -> Aftermath {
         aftermath.violations.retain(|violation| !self.violations.contains(violation));
         for violation in &aftermath.violations {
             self.start.announcer.say(Event::Violation(violation.clone()));

@@ -140,6 +140,11 @@ impl Process {
         self.end
     }
 
+    /// What is owed, where it can be paid before the end: the caller knows that nobody is left inside.
+    pub(crate) fn settle_if(&mut self, is_payable: impl FnOnce(&Guard) -> bool) -> Option<Guard> {
+        self.debts.take_if(|guard| is_payable(guard))
+    }
+
     /// What is owed, once it is reaped.
     pub(crate) fn settle(&mut self) -> Option<Guard> {
         self.end.and_then(|_| self.debts.take())

@@ -7,6 +7,7 @@ use confine_core::policy::Limits;
 use confine_core::report::{Leftover, Usage};
 use confine_core::{LaunchFault, LimitKind, Outcome, Text};
 use confine_stage::Record;
+use confine_stage::status::Left;
 
 use crate::fault;
 
@@ -39,6 +40,8 @@ pub(crate) struct Story {
     pub(crate) leftovers: Vec<Leftover>,
     /// How many in all.
     pub(crate) left: usize,
+    /// Whether nobody is left inside but the stage, by its own record.
+    pub(crate) is_deserted: bool,
     /// What the program used.
     pub(crate) usage: Usage,
 }
@@ -87,8 +90,11 @@ impl Story {
                 self.leftovers.push(Leftover { pid, command: Text::from(command) });
                 Turn::None
             }
-            Record::Done { leftovers } => {
-                self.left = usize::try_from(leftovers).unwrap_or(usize::MAX);
+            Record::Done { left } => {
+                match left {
+                    Left::Nobody => self.is_deserted = true,
+                    Left::Counted(count) => self.left = usize::try_from(count).unwrap_or(usize::MAX),
+                }
                 Turn::Done
             }
         }

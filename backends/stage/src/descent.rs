@@ -14,10 +14,10 @@ use crate::{processes, sys};
 /// How long a process that is ending anyway is not taken for a leftover.
 const ENDING: Duration = Duration::from_millis(5);
 
-/// Stops all and answers who is left, in order; nobody is known without `/proc`.
-pub(crate) fn leftovers(role: Role) -> Vec<i32> {
+/// Stops all and answers who is left, in order; nobody is known without `/proc`. `None` where there is nobody for sure.
+pub(crate) fn leftovers(role: Role) -> Option<Vec<i32>> {
     if !reap() {
-        return Vec::new();
+        return None;
     }
     let list = || {
         reap();
@@ -33,10 +33,10 @@ pub(crate) fn leftovers(role: Role) -> Vec<i32> {
     }
     let left = list();
     if left.is_empty() {
-        return left;
+        return Some(left);
     }
     sleep(ENDING);
-    list()
+    Some(list())
 }
 
 /// For a supervisor: returns when no descendant is left. Process 1 need only exit.

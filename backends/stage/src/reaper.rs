@@ -15,7 +15,7 @@ use crate::plan::Role;
 use crate::program::{Program, Started};
 use crate::report::{Heard, Report};
 use crate::scratch::Scratch;
-use crate::status::{Command, MAX_LEFTOVERS, MAX_RECORD, Record, Step};
+use crate::status::{Command, Left, MAX_LEFTOVERS, MAX_RECORD, Record, Step};
 use crate::sys::Reaped;
 use crate::{capabilities, descent, descriptors, exit, processes, session, sys};
 
@@ -204,10 +204,13 @@ impl Reaper<'_> {
     }
 
     fn tell_leftovers(&self) {
-        let left = descent::leftovers(self.role);
+        let Some(left) = descent::leftovers(self.role) else {
+            return self.report.send(&Record::Done { left: Left::Nobody });
+        };
         for pid in left.iter().take(MAX_LEFTOVERS) {
             self.report.send(&Record::Leftover { pid: *pid, command: processes::command(*pid) });
         }
-        self.report.send(&Record::Done { leftovers: u32::try_from(left.len()).unwrap_or(u32::MAX) });
+        let count = u32::try_from(left.len()).unwrap_or(u32::MAX);
+        self.report.send(&Record::Done { left: Left::Counted(count) });
     }
 }

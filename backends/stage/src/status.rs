@@ -80,9 +80,18 @@ pub enum Record {
     },
     /// Nothing follows; the stage ends the tree now.
     Done {
-        /// How many were left in all; 0 also where there is no `/proc` to see them in.
-        leftovers: u32,
+        /// Who was left.
+        left: Left,
     },
+}
+
+/// Who was left of the program's descent when it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// Nobody, by wait(2): nothing inside changes anything on the host any more.
+    Nobody,
+    /// This many in all; 0 where there is no `/proc` to see them in, or where they ended meanwhile.
+    Counted(u32),
 }
 
 /// Runner to stage. End of file is the lifeline: the stage ends the tree and exits.
@@ -157,7 +166,13 @@ impl Record {
             Self::Leftover { pid, command } => {
                 Writer::new(tag::LEFTOVER).i32(*pid).text(command, MAX_COMMAND).0
             }
-            Self::Done { leftovers } => Writer::new(tag::DONE).bytes(&leftovers.to_le_bytes()).0,
+            Self::Done { left } => {
+                let (known, count) = match left {
+                    Left::Nobody => (0, 0),
+                    Left::Counted(count) => (1, *count),
+                };
+                Writer::new(tag::DONE).bytes(&[known]).bytes(&count.to_le_bytes()).0
+            }
         }
     }
 
@@ -184,7 +199,15 @@ impl Record {
                 max_rss_bytes: reader.u64()?,
             },
             tag::LEFTOVER => Self::Leftover { pid: reader.i32()?, command: reader.text(MAX_COMMAND)? },
-            tag::DONE => Self::Done { leftovers: u32::from_le_bytes(reader.array()?) },
+            tag::DONE => {
+                let known = reader.array::<1>()?;
+                let count = u32::from_le_bytes(reader.array()?);
+                match (known, count) {
+                    ([0], 0) => Self::Done { left: Left::Nobody },
+                    ([1], count) => Self::Done { left: Left::Counted(count) },
+                    _ => return Err(RecordError),
+                }
+            }
             _ => return Err(RecordError),
         };
         reader.end()?;

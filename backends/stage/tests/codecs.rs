@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-use confine_stage::status::{MAX_COMMAND, MAX_RECORD, MAX_TEXT};
+use confine_stage::status::{Left, MAX_COMMAND, MAX_RECORD, MAX_TEXT};
 use confine_stage::{
     Bound, Command, Plan, PlanError, Record, Resource, Role, Rule, Ruleset, Step, TerminalSize,
 };
@@ -92,7 +92,7 @@ fn record() -> impl Strategy<Value = Record> {
         ),
         (any::<i32>(), vec(any::<u8>(), 0..=MAX_COMMAND))
             .prop_map(|(pid, command)| Record::Leftover { pid, command }),
-        any::<u32>().prop_map(|leftovers| Record::Done { leftovers }),
+        any::<Option<u32>>().prop_map(|count| Record::Done { left: count.map_or(Left::Nobody, Left::Counted) }),
     ]
 }
 

@@ -1,6 +1,7 @@
 //! What only process 1 of a namespace does.
 
 use confine_stage::Record;
+use confine_stage::status::Left;
 
 use crate::rig::{init, status};
 
@@ -31,7 +32,7 @@ fn orphans_are_reaped_while_the_program_runs() {
     let Some(launch) = init() else { return };
     let script = "(sleep 0.1 &); (sleep 0.1 &); sleep 0.5; grep -l '^State:.*Z' /proc/[0-9]*/status; exit 0";
     let (records, output) = launch.records(&["sh", "-c", script]);
-    assert_eq!(records.last(), Some(&Record::Done { leftovers: 0 }));
+    assert_eq!(records.last(), Some(&Record::Done { left: Left::Nobody }));
     assert!(output.stdout.is_empty(), "{output:?}");
 }
 
@@ -40,7 +41,7 @@ fn a_proc_of_another_namespace_names_no_strangers() {
     let Some(mut launch) = init() else { return };
     launch.wrapper.extend(["--ro-bind", "/proc", "/proc"]);
     let (records, output) = launch.records(&["sh", "-c", "sleep 60 & exit 2"]);
-    assert_eq!(records.last(), Some(&Record::Done { leftovers: 0 }), "{output:?}");
+    assert_eq!(records.last(), Some(&Record::Done { left: Left::Nobody }), "{output:?}");
     assert_eq!(output.status.code(), Some(2));
 }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, Instant};
 
+use confine_stage::status::Left;
 use confine_stage::{Record, Rule};
 
 use crate::rig::{
@@ -29,7 +30,7 @@ fn a_raw_status_tells_a_signal_from_a_code() {
                 "{script}: {records:?}"
             );
             assert_eq!(status(&records), Some(raw), "{script}");
-            assert_eq!(records.last(), Some(&Record::Done { leftovers: 0 }), "{script}");
+            assert_eq!(records.last(), Some(&Record::Done { left: Left::Nobody }), "{script}");
             assert_eq!(output.status.code(), Some(code), "{script}");
             assert!(output.stderr.is_empty(), "{script}: {output:?}");
         }
@@ -70,7 +71,7 @@ fn leftovers_are_told_and_ended() {
             |record| matches!(record, Record::Leftover { command, .. } if command == format!("sleep {seconds}").as_bytes()),
         );
         assert_eq!(told.count(), 2, "{records:?}");
-        assert_eq!(records.last(), Some(&Record::Done { leftovers: 2 }));
+        assert_eq!(records.last(), Some(&Record::Done { left: Left::Counted(2) }));
         assert_eq!(output.status.code(), Some(3));
         assert!(eventually(|| count(&seconds) == 0));
     }
@@ -88,7 +89,7 @@ fn a_storm_of_sessions_is_ended() {
         let (records, output) = launch.records(&["sh", "-c", script, STORM, &seconds]);
         assert!(begin.elapsed() < Duration::from_secs(10));
         assert_eq!(output.status.code(), Some(0), "{output:?}");
-        assert!(matches!(records.last(), Some(Record::Done { leftovers }) if *leftovers > 2), "{records:?}");
+        assert!(matches!(records.last(), Some(Record::Done { left: Left::Counted(count) }) if *count > 2), "{records:?}");
         assert!(records.iter().filter(|record| matches!(record, Record::Leftover { .. })).count() <= 64);
         assert!(eventually(|| count(&seconds) == 0), "{} left", count(&seconds));
     }
@@ -130,7 +131,7 @@ fn a_signal_reaches_the_group_of_the_program() {
         running.signal(libc::SIGUSR1);
         let records = running.rest();
         assert_eq!(status(&records), Some(0x900), "{records:?}");
-        assert_eq!(records.last(), Some(&Record::Done { leftovers: 0 }), "the sleep got it too");
+        assert_eq!(records.last(), Some(&Record::Done { left: Left::Nobody }), "the sleep got it too");
         running.child.wait().unwrap();
     }
 }
