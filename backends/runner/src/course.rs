@@ -160,6 +160,7 @@ impl Course {
                 self.story.usage.launch_us = micros(self.start.clock.elapsed());
                 self.start.announcer.say(Event::Started { pid });
                 self.phase.send_replace(Phase::Running);
+                self.start.standing.process.has_read();
                 Next::Continue
             }
             Turn::Over => {
@@ -255,9 +256,11 @@ impl Course {
     /// Pays what is owed on the host while the wrapper is still ending, where nobody is left inside who could change
     /// anything: that takes the kernel longer than the payment. Not where other runs have a part in it.
     fn settle_ahead(&mut self) -> Option<Aftermath> {
-        let guard = self.start.standing.process.settle_if(|guard| {
-            self.story.is_deserted && guard.due() == Due::Alone
-        })?;
+        let guard = self
+            .start
+            .standing
+            .process
+            .settle_if(|guard| self.story.is_deserted && guard.due() == Due::Alone)?;
         Some(guard.finish_as(Due::Alone))
     }
 

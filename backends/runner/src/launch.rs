@@ -90,6 +90,8 @@ pub(crate) fn request(
     {
         descriptors.push((OPTIONS, sealed::words(&wrapper.options).map_err(|error| unmade(&error))?));
     }
+    let in_memory = descriptors.iter().filter(|(target, _)| matches!(*target, OPTIONS | PLAN));
+    let kept = in_memory.map(|(_, file)| file.try_clone()).collect::<Result<_, _>>();
     if let Some(copy) = &copy {
         descriptors.push((STAGE, copy.try_clone().map_err(|error| unmade(&error))?));
     }
@@ -103,6 +105,7 @@ pub(crate) fn request(
         argv: argv.into_iter().map(c_string).collect::<Result<_, _>>()?,
         environment: variables(environment)?,
         descriptors,
+        kept: kept.map_err(|error| unmade(&error))?,
         group,
         parent: parent(confined),
         guard,

@@ -20,9 +20,10 @@ const SECUREBITS: i32 = libc::SECBIT_NOROOT
     | libc::SECBIT_NO_CAP_AMBIENT_RAISE
     | libc::SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
 
-/// Takes from this process, and all that come of it, what an execve(2) could give back: bounding set and securebits.
+/// Takes from this process what an execve(2) could give back: bounding set and securebits.
 ///
-/// Before the fork, since it costs a hundred microseconds and holds for both processes. It takes no right that is there.
+/// Each process by itself: it costs a hundred microseconds, in which the stage makes the program's private directory.
+/// It takes no right that is there.
 /// Without CAP_SETPCAP both stay as they are, and no_new_privs, which both processes set, keeps them without effect.
 pub(crate) fn bound() -> Result<(), Failure> {
     let own = sys::capabilities().map_err(refused("capget"))?;

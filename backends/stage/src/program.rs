@@ -48,7 +48,6 @@ impl Program<'_> {
         let failed = |words| Failure::of(Step::Process, words);
         let (near, far) = socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)
             .map_err(failed("pair"))?;
-        capabilities::bound()?;
         let stage = getpid();
         match sys::fork().map_err(failed("fork"))? {
             ForkResult::Parent { child } => {
@@ -83,6 +82,7 @@ impl Program<'_> {
     fn prepare(&self, stage: Pid, words: &OwnedFd) -> Result<Ready, Failure> {
         let plan = &self.invocation.plan;
         self.attach(stage, words)?;
+        capabilities::bound()?;
         let mut domain = self.domain()?;
         let mut filter = filter::read(&plan.seccomp)?;
         // As late as the rights for it are there.

@@ -91,6 +91,7 @@ impl Reaper<'_> {
     /// here has failed in the program's process too, which says so.
     fn give_up(&self) {
         descriptors::release();
+        let _ = capabilities::bound();
         let _ = capabilities::drop_all();
         let _ = set_no_new_privs();
     }

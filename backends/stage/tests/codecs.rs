@@ -92,7 +92,8 @@ fn record() -> impl Strategy<Value = Record> {
         ),
         (any::<i32>(), vec(any::<u8>(), 0..=MAX_COMMAND))
             .prop_map(|(pid, command)| Record::Leftover { pid, command }),
-        any::<Option<u32>>().prop_map(|count| Record::Done { left: count.map_or(Left::Nobody, Left::Counted) }),
+        any::<Option<u32>>()
+            .prop_map(|count| Record::Done { left: count.map_or(Left::Nobody, Left::Counted) }),
     ]
 }
 

@@ -89,7 +89,10 @@ fn a_storm_of_sessions_is_ended() {
         let (records, output) = launch.records(&["sh", "-c", script, STORM, &seconds]);
         assert!(begin.elapsed() < Duration::from_secs(10));
         assert_eq!(output.status.code(), Some(0), "{output:?}");
-        assert!(matches!(records.last(), Some(Record::Done { left: Left::Counted(count) }) if *count > 2), "{records:?}");
+        assert!(
+            matches!(records.last(), Some(Record::Done { left: Left::Counted(count) }) if *count > 2),
+            "{records:?}"
+        );
         assert!(records.iter().filter(|record| matches!(record, Record::Leftover { .. })).count() <= 64);
         assert!(eventually(|| count(&seconds) == 0), "{} left", count(&seconds));
     }
