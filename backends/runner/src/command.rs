@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use crate::confine::Shared;
 use crate::fault;
 use crate::find;
-use crate::guard::{Guard, Mounts};
+use crate::guard::{Mounts, Pledge};
 use crate::judge::{self, Case, Ended, Judge};
 use crate::ready::{Ready, span};
 use crate::refusal::SpawnError;
@@ -135,12 +135,11 @@ impl Command {
         let judge = self.streams.keeps().then(|| Judge::new(self.shared.clone(), &policy, confined.payload));
         let heading = Heading::new(Stamp::now(), &self.words, cwd.as_ref(), Some(&policy)).judged(judge);
         let span = span(&heading, &confined, &self.words);
-        let guard =
-            Guard::begin(&policy, Mounts::of(&confined.layers), &heading.stamp.run, &self.shared.places)?;
+        let pledge = Pledge::new(&policy, Mounts::of(&confined.layers), &heading.stamp.run)?;
         let streams = std::mem::take(&mut self.streams);
         let confine = |policy: &Policy| self.confined_by(policy);
         let launch = Launch { shared: &self.shared, confine: &confine, policy, confined, environment };
-        Ready { clock, heading, guard }.start(launch, streams, span).await
+        Ready { clock, heading, pledge }.start(launch, streams, span).await
     }
 
     /// Spawns it and waits, on a private runtime of the calling thread: the blocking façade. Not inside tokio.

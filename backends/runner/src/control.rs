@@ -72,9 +72,19 @@ impl Control {
         decode(&self.message, received).ok().flatten()
     }
 
-    /// Sends a signal to the program's process group. Lost where the stage is gone or does not listen.
+    /// Says to a stage that waits for it that it may go on.
+    pub(crate) fn go(&self) {
+        self.send(Command::Go);
+    }
+
+    /// Sends a signal to the program's process group.
     pub(crate) fn signal(&self, signal: i32) {
-        let message = Command::Signal(signal).encode();
+        self.send(Command::Signal(signal));
+    }
+
+    /// Lost where the stage is gone or does not listen.
+    fn send(&self, command: Command) {
+        let message = command.encode();
         let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
         let _ = send(self.socket.as_raw_fd(), &message, flags);
     }

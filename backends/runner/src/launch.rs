@@ -64,8 +64,8 @@ pub(crate) struct Parcel {
     pub(crate) words: OwnedFd,
     /// The program's environment, and so the wrapper's: nothing else may be readable at `/proc/1/environ`.
     pub(crate) environment: Environment,
-    /// What is owed afterwards.
-    pub(crate) guard: Guard,
+    /// What is owed afterwards. Without it the stage waits for the word that it is known.
+    pub(crate) guard: Option<Guard>,
 }
 
 /// What the spawning thread needs.
@@ -79,7 +79,7 @@ pub(crate) fn request(
 ) -> Result<Request, LaunchFault> {
     let launch = &confined.launch;
     let copy = image.copy(&launch.stage);
-    let words = plan_words(launch, &parcel.program, bound(&confined.bound)?);
+    let words = plan_words(launch, &parcel, bound(&confined.bound)?);
     let plan = sealed::words(&words).map_err(|error| unmade(&error))?;
     let Parcel { program, control, words, environment, guard } = parcel;
     let mut descriptors =
@@ -139,9 +139,11 @@ fn changed(path: &AbsPath, errno: Errno) -> LaunchFault {
 }
 
 /// The options of the plan that only a runner can give, and then the plan.
-fn plan_words(launch: &Launch, program: &Program, bound: Vec<Bound>) -> Vec<OsString> {
+fn plan_words(launch: &Launch, parcel: &Parcel, bound: Vec<Bound>) -> Vec<OsString> {
+    let program = &parcel.program;
     let ours = Plan {
         control: Some(CONTROL),
+        await_word: parcel.guard.is_none(),
         stderr: program.stderr.as_ref().map(|_| STDERR),
         tty: program.terminal.map(|(rows, columns)| TerminalSize { rows, columns }),
         bound,

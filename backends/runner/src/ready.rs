@@ -11,7 +11,7 @@ use tracing::{Instrument as _, Span, field};
 
 use crate::course::{Course, Start};
 use crate::events;
-use crate::guard::{Guard, MaskWatch};
+use crate::guard::{Duty, MaskWatch, Pledge};
 use crate::order;
 use crate::refusal::SpawnError;
 use crate::run::{Parts, Run};
@@ -23,7 +23,7 @@ use crate::summary::Heading;
 pub(crate) struct Ready {
     pub(crate) clock: Instant,
     pub(crate) heading: Heading,
-    pub(crate) guard: Guard,
+    pub(crate) pledge: Pledge,
 }
 
 impl Ready {
@@ -37,13 +37,14 @@ impl Ready {
         wishes: Wishes,
         span: Span,
     ) -> Result<Run, SpawnError> {
-        let masks = self.guard.watch();
+        let Self { clock, heading, pledge } = self;
+        let duty = Duty::new(pledge, &launch.policy, &launch.shared.places)?;
+        let masks = duty.watch();
         let (announcer, events) = events::channel();
         let (program, words, streams) = stream::open(wishes, &announcer).map_err(|error| unopened(&error))?;
         let (sender, receiver) = program.terminal.map(|_| oneshot::channel()).unzip();
-        let Self { clock, heading, guard } = self;
-        let loss = guard.loss();
-        let standing = launch.stand(Descriptors { program, words }, guard).await?;
+        let standing = launch.stand(Descriptors { program, words }, duty).await?;
+        let loss = standing.process.loss();
         let heading = Arc::new(heading.confined(&launch.confined, launch.environment.dropped).without(loss));
         let (pid, lifeline) = (standing.process.pid(), standing.control.lifeline());
         let (orders, wishes) = mpsc::unbounded_channel();

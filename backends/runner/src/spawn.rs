@@ -16,6 +16,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
+use confine_core::Loss;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
@@ -68,8 +69,8 @@ pub(crate) struct Request {
     pub(crate) group: Group,
     /// Who starts it.
     pub(crate) parent: Parent,
-    /// What is owed on the host once the tree is gone.
-    pub(crate) guard: Guard,
+    /// What is owed on the host once the tree is gone, where that is known.
+    pub(crate) guard: Option<Guard>,
 }
 
 /// A wrapper, a child of this process. Dropped unreaped, it is reaped by a thread of its own, which then lets go of the
@@ -116,7 +117,7 @@ impl Spawner {
 fn start(request: Request) -> io::Result<Process> {
     let pid = system::spawn(&request)?;
     let pidfd = system::pidfd(pid).inspect_err(|_| abandon(pid))?;
-    Ok(Process { pid, pidfd: Arc::new(pidfd), debts: Some(request.guard), kept: request.kept, end: None })
+    Ok(Process { pid, pidfd: Arc::new(pidfd), debts: request.guard, kept: request.kept, end: None })
 }
 
 /// A wrapper that cannot be watched: no pidfd_open(2) before Linux 5.3, or no descriptor left.
@@ -142,6 +143,16 @@ impl Process {
             self.end = reap(&self.pidfd, self.pid, WaitPidFlag::WNOHANG);
         }
         self.end
+    }
+
+    /// Notes what is owed for it.
+    pub(crate) fn owe(&mut self, guard: Guard) {
+        self.debts = Some(guard);
+    }
+
+    /// What the run goes without, where no entry could be written.
+    pub(crate) fn loss(&self) -> Option<Loss> {
+        self.debts.as_ref().and_then(Guard::loss)
     }
 
     /// Lets go of what it was given to read: it has.

@@ -18,7 +18,7 @@ use tokio::time::{sleep, timeout};
 use crate::confine::Shared;
 use crate::control::{self, Control, Received};
 use crate::fault;
-use crate::guard::Guard;
+use crate::guard::{Duty, Guard};
 use crate::launch::{self, Parcel};
 use crate::refusal::SpawnError;
 use crate::spawn::Process;
@@ -71,12 +71,12 @@ impl Launch<'_> {
     pub(crate) async fn stand(
         &mut self,
         mut descriptors: Descriptors,
-        mut guard: Guard,
+        mut duty: Duty,
     ) -> Result<Standing, SpawnError> {
         loop {
             let again = if masks_sockets(&self.policy) { Some(descriptors.again()) } else { None };
             let again = again.transpose().map_err(|error| unopened(&error))?;
-            let mut standing = self.start(descriptors, guard).await?;
+            let mut standing = self.start(descriptors, duty).await?;
             let Some(again) = again else { return Ok(standing) };
             // A launcher that takes longer hangs, and whoever asked for the run may want to end it.
             let Ok(first) = timeout(FIRST, standing.control.receive()).await else { return Ok(standing) };
@@ -85,7 +85,7 @@ impl Launch<'_> {
                 return Ok(standing);
             }
             self.confined = (self.confine)(&self.policy)?;
-            guard = standing.fall().await?;
+            duty = Duty::Done(standing.fall().await?);
             descriptors = again;
         }
     }
@@ -103,13 +103,25 @@ impl Launch<'_> {
         forget_vanished(&mut self.policy)
     }
 
-    async fn start(&self, descriptors: Descriptors, guard: Guard) -> Result<Standing, SpawnError> {
+    /// What is open of the duty is done while the wrapper starts. The stage waits for the word, so that the program never
+    /// runs where it could not be done.
+    async fn start(&self, descriptors: Descriptors, duty: Duty) -> Result<Standing, SpawnError> {
         let (control, stage) = control::pair().map_err(|error| unopened(&error))?;
         let Descriptors { program, words } = descriptors;
         let environment = self.environment.clone();
+        let (guard, pledge) = match duty {
+            Duty::Done(guard) => (Some(guard), None),
+            Duty::Open(pledge) => (None, Some(pledge)),
+        };
         let parcel = Parcel { program, control: stage, words, environment, guard };
         let request = launch::request(&self.confined, &self.shared.image, parcel)?;
-        let process = self.shared.spawner.spawn(request).await.map_err(|error| self.unspawned(&error))?;
+        let keep = async { pledge.map(|pledge| pledge.keep(&self.policy, &self.shared.places)).transpose() };
+        let (process, guard) = tokio::join!(self.shared.spawner.spawn(request), keep);
+        let mut process = process.map_err(|error| self.unspawned(&error))?;
+        if let Some(guard) = guard? {
+            process.owe(guard);
+            control.go();
+        }
         Ok(Standing { control, first: None, process })
     }
 

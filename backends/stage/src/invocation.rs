@@ -47,6 +47,8 @@ fn check(plan: &Plan) -> Result<(), Failure> {
         "no `--cwd`"
     } else if plan.control.is_some() && plan.control == plan.stderr {
         "`--control` and `--stderr` are one descriptor"
+    } else if plan.await_word && plan.control.is_none() {
+        "`--await-word` without `--control`"
     } else if plan.scratch.is_some() && plan.role == Role::Init {
         "`--scratch` without `--role supervisor`"
     } else {

@@ -50,6 +50,9 @@ fn launch(invocation: &Invocation, report: &Report) -> Result<u8, Failure> {
         Side::Known(code) => return Ok(code),
         Side::Supervisor(lifeline) => lifeline,
     };
+    if plan.await_word && !report.awaits_go() {
+        return Ok(exit::of_status(libc::SIGKILL));
+    }
     view::enter(&plan.cwd)?;
     view::check_masks(&plan.masked)?;
     view::check_bound(&plan.bound)?;

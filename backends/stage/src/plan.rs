@@ -89,6 +89,8 @@ pub struct Plan {
     pub cwd: OsString,
     /// `--control FD`: the control socket; none for a foreign spawner.
     pub control: Option<i32>,
+    /// `--await-word`: look at nothing of the host and start nothing before [`Command::Go`](crate::status::Command::Go).
+    pub await_word: bool,
     /// `--stderr FD`: the program's standard error is this descriptor; until the program starts, descriptor 2 is a pipe
     /// of the runner's, so that the launcher's words and the program's can never be taken for each other. The program
     /// gets FD duplicated onto 2, after the terminal where there is one; process 1 keeps the pipe. Checked like 0 to 2.
@@ -226,6 +228,9 @@ impl Plan {
     fn encode_descriptors(&self, words: &mut Words) {
         if let Some(fd) = self.control {
             words.option("--control", [fd.to_string()]);
+        }
+        if self.await_word {
+            words.option("--await-word", [""; 0]);
         }
         if let Some(fd) = self.stderr {
             words.option("--stderr", [fd.to_string()]);

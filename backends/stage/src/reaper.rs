@@ -147,7 +147,7 @@ impl Reaper<'_> {
         loop {
             match self.report.hear() {
                 Heard::Nothing => return ControlFlow::Continue(()),
-                Heard::End => return ControlFlow::Break(()),
+                Heard::End | Heard::Command(Command::Go) => return ControlFlow::Break(()),
                 Heard::Command(Command::Signal(signal)) => self.signal(signal),
             }
         }

@@ -65,12 +65,26 @@ impl Report {
         }
     }
 
+    /// Waits for the runner's word to go on; false where it says anything else, or is gone.
+    pub(crate) fn awaits_go(&self) -> bool {
+        loop {
+            match self.listen(MsgFlags::empty()) {
+                Heard::Nothing if matches!(self, Self::Control(_)) => {}
+                heard => return matches!(heard, Heard::Command(Command::Go)),
+            }
+        }
+    }
+
     /// The next command, without waiting.
     pub(crate) fn hear(&self) -> Heard {
+        self.listen(MsgFlags::MSG_DONTWAIT)
+    }
+
+    fn listen(&self, flags: MsgFlags) -> Heard {
         let Self::Control(socket) = self else { return Heard::Nothing };
         // More than a command takes, so that a longer message is none.
         let mut message = [0; 64];
-        match recv(socket.as_raw_fd(), &mut message, MsgFlags::MSG_DONTWAIT) {
+        match recv(socket.as_raw_fd(), &mut message, flags) {
             Err(Errno::EAGAIN | Errno::EINTR) => Heard::Nothing,
             Ok(length) => message
                 .get(..length)

@@ -97,6 +97,8 @@ pub enum Left {
 /// Runner to stage. End of file is the lifeline: the stage ends the tree and exits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
+    /// What is owed on the host is written down: go on. For a stage that waits for it, before anything else.
+    Go,
     /// Send this signal to the program's process group.
     Signal(i32),
 }
@@ -145,6 +147,7 @@ mod tag {
     pub(super) const LEFTOVER: u8 = 7;
     pub(super) const DONE: u8 = 8;
     pub(super) const SIGNAL: u8 = 64;
+    pub(super) const GO: u8 = 65;
 }
 
 impl Record {
@@ -219,6 +222,7 @@ impl Command {
     /// One message.
     pub fn encode(&self) -> Vec<u8> {
         match self {
+            Self::Go => Writer::new(tag::GO).0,
             Self::Signal(signal) => Writer::new(tag::SIGNAL).i32(*signal).0,
         }
     }
@@ -228,6 +232,7 @@ impl Command {
     pub fn decode(message: &[u8]) -> Result<Self, RecordError> {
         let mut reader = Reader(message);
         let command = match reader.u8()? {
+            tag::GO => Self::Go,
             tag::SIGNAL => Self::Signal(reader.i32()?),
             _ => return Err(RecordError),
         };

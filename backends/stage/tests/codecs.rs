@@ -51,7 +51,7 @@ fn plan() -> impl Strategy<Value = Plan> {
         vec((resource(), any::<u64>()), 0..5),
         option::of(rule()),
     );
-    let size = option::of((any::<u16>(), any::<u16>()));
+    let size = (option::of((any::<u16>(), any::<u16>())), any::<bool>());
     (who, descriptors, layers, size, checks).prop_map(|(who, descriptors, layers, size, checks)| Plan {
         role: who.0,
         cwd: who.1,
@@ -65,7 +65,8 @@ fn plan() -> impl Strategy<Value = Plan> {
         seccomp: layers.1,
         rlimits: layers.2,
         scratch: layers.3,
-        tty: size.map(|(rows, columns)| TerminalSize { rows, columns }),
+        await_word: size.1,
+        tty: size.0.map(|(rows, columns)| TerminalSize { rows, columns }),
     })
 }
 
@@ -188,8 +189,9 @@ proptest! {
 
     #[test]
     fn a_command_decodes_to_itself(signal in any::<i32>()) {
-        let command = Command::Signal(signal);
-        prop_assert_eq!(Command::decode(&command.encode()), Ok(command));
+        for command in [Command::Signal(signal), Command::Go] {
+            prop_assert_eq!(Command::decode(&command.encode()), Ok(command));
+        }
     }
 }
 
@@ -199,6 +201,7 @@ fn the_words_are_in_the_manner_of_bwrap() {
         role: Role::Supervisor,
         cwd: "/work".into(),
         control: Some(7),
+        await_word: true,
         stderr: Some(8),
         landlock: Some(Ruleset {
             handled_fs: 0xffff,
@@ -216,7 +219,7 @@ fn the_words_are_in_the_manner_of_bwrap() {
         writable: vec!["/work".into()],
     };
     let words: Vec<_> = plan.encode().into_iter().map(|word| word.into_string().unwrap()).collect();
-    let expected = "--role supervisor --cwd /work --control 7 --stderr 8 --landlock 0xffff 0x0 0x3 --rule 0xd /usr \
+    let expected = "--role supervisor --cwd /work --control 7 --await-word --stderr 8 --landlock 0xffff 0x0 0x3 --rule 0xd /usr \
                     --stdio-access 0x6 --seccomp BgAAAAAA/38= --rlimit open-files 1024 --scratch 0x2 /tmp/confine- \
                     --tty 24 80 --masked /root/.ssh --bound 2049 12 /work --writable /work";
     assert_eq!(words.join(" "), expected);
@@ -233,6 +236,7 @@ fn what_would_be_written_otherwise_is_refused() {
         (&["--rule", "0x1", "/"], PlanError::Misplaced("--rule")),
         (&["--cwd", "/", "--cwd", "/"], PlanError::Misplaced("--cwd")),
         (&["--control", "3", "--control", "4"], PlanError::Misplaced("--control")),
+        (&["--await-word", "--await-word"], PlanError::Misplaced("--await-word")),
         (&["--control", "2"], PlanError::Malformed { option: "--control", value: "2".into() }),
         (&["--control", "03"], PlanError::Malformed { option: "--control", value: "03".into() }),
         (&["--control", "+3"], PlanError::Malformed { option: "--control", value: "+3".into() }),

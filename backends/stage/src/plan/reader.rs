@@ -27,6 +27,11 @@ impl<I: Iterator<Item = OsString>> Reader<I> {
                 let fd = self.parsed("--control", descriptor)?;
                 once("--control", &mut self.plan.control, fd)
             }
+            b"--await-word" if !self.plan.await_word => {
+                self.plan.await_word = true;
+                Ok(())
+            }
+            b"--await-word" => Err(PlanError::Misplaced("--await-word")),
             b"--stderr" => {
                 let fd = self.parsed("--stderr", descriptor)?;
                 once("--stderr", &mut self.plan.stderr, fd)

@@ -167,8 +167,11 @@ impl Running {
     }
 
     pub(crate) fn signal(&self, signal: i32) {
-        let message = confine_stage::Command::Signal(signal).encode();
-        send(self.control.as_raw_fd(), &message, MsgFlags::empty()).unwrap();
+        self.tell(confine_stage::Command::Signal(signal));
+    }
+
+    pub(crate) fn tell(&self, command: confine_stage::Command) {
+        send(self.control.as_raw_fd(), &command.encode(), MsgFlags::empty()).unwrap();
     }
 }
 

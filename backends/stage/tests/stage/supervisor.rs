@@ -9,6 +9,7 @@ use confine_stage::{Record, Rule};
 
 use crate::rig::{
     Directory, Launch, ORDINARY, count, eventually, everywhere, init, status, supervisor, unique_seconds,
+    wait_for,
 };
 
 #[test]
@@ -33,6 +34,35 @@ fn a_raw_status_tells_a_signal_from_a_code() {
             assert_eq!(records.last(), Some(&Record::Done { left: Left::Nobody }), "{script}");
             assert_eq!(output.status.code(), Some(code), "{script}");
             assert!(output.stderr.is_empty(), "{script}: {output:?}");
+        }
+    }
+}
+
+#[test]
+fn a_program_waits_for_the_word() {
+    use confine_stage::Command::{Go, Signal};
+    use nix::sys::socket::{Shutdown, shutdown};
+    use std::os::fd::AsRawFd as _;
+    let place = Directory::new("word");
+    fs::set_permissions(&place.0, fs::Permissions::from_mode(0o777)).unwrap();
+    let witness = place.join("witness");
+    let script = format!("echo ran > {witness}");
+    for mut launch in everywhere() {
+        launch.plan.await_word = true;
+        for said in [None, Some(Signal(libc::SIGUSR1)), Some(Go)] {
+            let mut running = launch.clone().spawn(&["sh", "-c", &script]);
+            if said != Some(Go) {
+                assert!(!wait_for(&running.control, Duration::from_millis(50)), "it waits");
+            }
+            said.into_iter().for_each(|command| running.tell(command));
+            if said.is_none() {
+                shutdown(running.control.as_raw_fd(), Shutdown::Both).unwrap();
+            }
+            let records = running.rest();
+            running.child.wait().unwrap();
+            assert_eq!(fs::exists(&witness).unwrap(), said == Some(Go), "{said:?}: {records:?}");
+            assert_eq!(!records.is_empty(), said == Some(Go), "{said:?}: {records:?}");
+            let _ = fs::remove_file(&witness);
         }
     }
 }
