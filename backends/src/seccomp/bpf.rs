@@ -1,7 +1,8 @@
-//! The filter as a classic BPF program: the architecture, then a binary search over call numbers.
+//! The filter as a classic BPF program: the architecture, then a binary search over ranges of call numbers.
 //!
 //! Attaching costs by the length of the path that each call number takes (the kernel runs the filter for every one to
-//! find those it always allows), so a search tree attaches in a third of the time of a chain. Built from the end: every
+//! find those it always allows), so a search tree attaches in a third of the time of a chain, and it is the numbers that
+//! are halved, not the ranges. Built from the end: every
 //! jump goes forward, so its target exists already when it is made.
 
 use confine_core::probe::Arch;
@@ -90,16 +91,36 @@ pub fn assemble(setting: Setting) -> Vec<Instruction> {
         }
     }
     leaves.sort_unstable();
-    assembly.search(&leaves, returns.allow);
+    let mut ranges = ranges(&leaves, returns.allow);
     if setting.arch == Arch::X86_64 {
-        let search = assembly.here();
-        assembly.branch(JUMP_AT_LEAST, X32, kill, search);
+        ranges.push((X32, kill));
     }
+    let search = assembly.search(&ranges, known(&leaves));
+    assembly.go(search);
     assembly.load(NUMBER);
     let body = assembly.here();
     assembly.branch(JUMP_EQUAL, audit_architecture(setting.arch), body, kill);
     assembly.load(ARCHITECTURE);
     assembly.finish()
+}
+
+/// Where each answer begins, in order: what is not a leaf is allowed, and neighbours with one answer are one range.
+fn ranges(leaves: &[(u32, Label)], allow: Label) -> Vec<(u32, Label)> {
+    let edges = leaves.iter().flat_map(|(number, leaf)| [(*number, *leaf), (number + 1, allow)]);
+    let mut ranges: Vec<(u32, Label)> = vec![(0, allow)];
+    for (start, label) in edges {
+        // An empty range gives way to the one that begins at the same number.
+        ranges.pop_if(|(last, _)| *last == start);
+        if ranges.last().is_none_or(|(_, last)| *last != label) {
+            ranges.push((start, label));
+        }
+    }
+    ranges
+}
+
+/// Beyond all call numbers: a kernel newer than the table has a few more.
+fn known(leaves: &[(u32, Label)]) -> u32 {
+    leaves.last().map_or(1, |(number, _)| number + 16)
 }
 
 fn rules(call: &Call, setting: Setting) -> Vec<Rule> {
@@ -206,17 +227,25 @@ impl Assembly {
         self.load(ARGUMENTS + 8 * u32::from(condition.argument))
     }
 
-    fn search(&mut self, leaves: &[(u32, Label)], allow: Label) -> Label {
-        let middle = leaves.len() / 2;
-        match (leaves, leaves.get(middle)) {
-            ([(number, leaf)], _) => self.branch(JUMP_EQUAL, *number, *leaf, allow),
-            (_, Some((pivot, _))) => {
-                let (low, high) = leaves.split_at(middle);
-                let high = self.search(high, allow);
-                let low = self.search(low, allow);
-                self.branch(JUMP_AT_LEAST, *pivot, high, low)
-            }
-            (_, None) => self.push(JUMP, 0, 0, u32::try_from(self.here() - allow).unwrap_or(u32::MAX)),
+    /// By halves of the call numbers below `end`, not of the ranges: so most numbers have a short way.
+    fn search(&mut self, ranges: &[(u32, Label)], end: u32) -> Label {
+        let Some(((first, _), others @ [_, ..])) = ranges.split_first() else {
+            return ranges.first().map_or(self.here(), |(_, label)| *label);
+        };
+        let middle = first + end.saturating_sub(*first) / 2;
+        let before = others.partition_point(|(start, _)| *start < middle).min(others.len() - 1);
+        let (low, high) = ranges.split_at(before + 1);
+        let pivot = high.first().map_or(end, |(start, _)| *start);
+        let high = self.search(high, end);
+        let low = self.search(low, pivot);
+        self.branch(JUMP_AT_LEAST, pivot, high, low)
+    }
+
+    /// To `label`, where that is not the next instruction.
+    fn go(&mut self, label: Label) {
+        let distance = self.here() - label;
+        if distance > 0 {
+            self.push(JUMP, 0, 0, u32::try_from(distance).unwrap_or(u32::MAX));
         }
     }
 

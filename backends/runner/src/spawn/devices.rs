@@ -126,8 +126,8 @@ fn protect() -> nix::Result<()> {
     // No policy can grant anything in `/dev` but nodes. bwrap reads the table of all mounts at each of its binds, in which
     // six nodes are twelve lines: a sixth of a launch.
     match read_only(PLACE) {
-        // It is no mount point.
-        Err(Errno::EINVAL) => {
+        // It is no mount point, or is not there.
+        Err(Errno::EINVAL | Errno::ENOENT) => {
             NODES.iter().try_for_each(|node| match bind(node).and_then(|()| read_only(node)) {
                 // bwrap itself says what it misses.
                 Err(Errno::ENOENT) => Ok(()),
