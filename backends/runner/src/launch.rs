@@ -1,6 +1,6 @@
 //! From a confined argv to what is spawned: its words and its descriptors.
 //!
-//! bwrap's options and the stage's plan travel in sealed files, so neither has the bounds of an argv; the stage itself
+//! bwrap's options and the stage's plan travel by descriptor, so neither has the bounds of an argv; the stage itself
 //! does where it can. The numbers are fixed, so that a plan is the same text every time.
 
 use std::ffi::{CString, OsStr, OsString};

@@ -64,7 +64,8 @@ fn read_args(fd: Option<OsString>) -> Result<(Plan, Vec<OsString>), Failure> {
         unreadable(&PlanError::Malformed { option: "--args", value })
     })?;
     let fd = sys::adopt(number).map_err(Failure::of(Step::Plan, "read `--args`"))?;
-    let mut bytes = Vec::new();
+    // Most plans in one piece: a pipe does not say how much there is.
+    let mut bytes = Vec::with_capacity(8 * 1024);
     File::from(fd).read_to_end(&mut bytes).map_err(|error| Failure {
         step: Step::Plan,
         errno: error.raw_os_error().unwrap_or(0),
