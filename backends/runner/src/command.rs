@@ -3,10 +3,12 @@
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use confine_backends::Refusals;
+use confine_backends::{Bwrap, Landlock, Refusals};
 use confine_core::classify::Judgement;
 use confine_core::probe::Unusable;
-use confine_core::{AbsPath, Argv, BackendId, ConfinedArgv, LaunchFault, LaunchStage, Policy, Report};
+use confine_core::{
+    AbsPath, Argv, Backend as _, BackendId, ConfinedArgv, LaunchFault, LaunchStage, Policy, Report,
+};
 use tokio::runtime::{Builder, Handle};
 use tokio::time::Instant;
 
@@ -161,11 +163,25 @@ impl Command {
     fn confined_by(&self, policy: &Policy) -> Result<ConfinedArgv, SpawnError> {
         let argv = Argv::new(self.words.iter().cloned(), self.start_directory()?)
             .map_err(|error| LaunchFault::new(LaunchStage::Usage, format!("run: {error}")).help(NAME))?;
-        let confined = self.chosen(&argv, policy)?;
+        let confined = self.planned(&argv, policy)?;
         let wrapper = confined.launch.wrapper.as_ref().map(|wrapper| &wrapper.program);
         for program in wrapper.into_iter().chain([&confined.launch.stage]) {
             find::safe_for(program, policy).map_err(|unusable| replaceable(program, &unusable))?;
         }
+        Ok(confined)
+    }
+
+    fn planned(&self, argv: &Argv, policy: &Policy) -> Result<ConfinedArgv, SpawnError> {
+        let wanted = self.backend.as_ref();
+        let is_ours = wanted.is_none_or(|id| [Bwrap.id(), Landlock.id()].contains(id));
+        let Some(planned) = self.shared.planned.as_ref().filter(|_| is_ours) else {
+            return self.chosen(argv, policy);
+        };
+        if let Some(known) = planned.recall(argv, policy, wanted) {
+            return Ok(known);
+        }
+        let confined = self.chosen(argv, policy)?;
+        planned.note(argv, policy, wanted, &confined);
         Ok(confined)
     }
 

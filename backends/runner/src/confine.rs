@@ -15,6 +15,7 @@ use crate::foreign::Foreign;
 use crate::guard;
 use crate::launch::Image;
 use crate::places::Places;
+use crate::planned::Planned;
 use crate::probe::cache::Recalled;
 use crate::spawn::Spawner;
 
@@ -31,6 +32,8 @@ pub(crate) struct Shared {
     pub(crate) image: Image,
     pub(crate) places: Places,
     pub(crate) spawner: Arc<Spawner>,
+    /// None where the backends are the caller's own, of which nothing is known.
+    pub(crate) planned: Option<Planned>,
 }
 
 /// Makes a [`Confine`] with other choices than the defaults.
@@ -155,6 +158,7 @@ impl Builder {
             }
         }
         let named = self.named.into_iter().map(|foreign| -> Box<dyn Backend> { Box::new(foreign) });
+        let planned = self.registry.is_none().then(Planned::default);
         let registry = self.registry.unwrap_or_default().with_named(named);
         let recalled =
             if self.afresh { Recalled::default() } else { Recalled::here(&places, &probe, &registry) };
@@ -162,7 +166,7 @@ impl Builder {
         let registry = if recalled.doubts() { registry.map(|one| recalled.doubted(one)) } else { registry };
         let image = if self.by_path { Image::File } else { Image::Sealed(OnceLock::new()) };
         let spawner = Arc::new(spawner(&probe, self.only.as_ref()).map_err(DetectError::Thread)?);
-        Ok(Confine { shared: Arc::new(Shared { probe, registry, image, places, spawner }) })
+        Ok(Confine { shared: Arc::new(Shared { probe, registry, image, places, spawner, planned }) })
     }
 }
 

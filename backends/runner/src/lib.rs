@@ -28,6 +28,7 @@ mod order;
 mod permissions;
 mod placeholder;
 pub mod places;
+mod planned;
 pub mod policies;
 pub mod probe;
 pub mod quarantine;

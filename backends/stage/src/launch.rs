@@ -26,10 +26,13 @@ pub fn run(words: impl Iterator<Item = OsString>) -> u8 {
             return exit::FAILED;
         }
     };
-    launch(&invocation, &report).unwrap_or_else(|failure| {
+    let code = launch(&invocation, &report).unwrap_or_else(|failure| {
         report.fail(&failure);
         exit::FAILED
-    })
+    });
+    // The process ends next, and the runner waits for it.
+    std::mem::forget((invocation, report));
+    code
 }
 
 fn open(invocation: Invocation) -> Result<(Invocation, Report), Failure> {
