@@ -207,6 +207,10 @@ fn a_front_end_that_misbehaves_is_named_and_nothing_runs() {
     client.close();
     assert!(client.wait().success());
     assert!(!is_there(&file));
+    let logs = scene.home().join(".local/state/confine/sessions");
+    let said =
+        |name: &String| content(&logs.join(name)).is_some_and(|log| log.contains("the front end is gone"));
+    assert!(names(&logs).iter().any(said), "the log says why");
 }
 
 #[test]

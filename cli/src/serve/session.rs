@@ -31,6 +31,9 @@ const MOST_TURNS: usize = 64;
 /// How long the runs of a client that is gone may take to end by themselves once they were told to.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// How long it may take to write down that nobody answers any more.
+const FAREWELL: Duration = Duration::from_secs(1);
+
 /// A connection.
 pub(super) struct Session {
     house: Arc<House>,
@@ -87,6 +90,9 @@ impl Session {
     pub(super) async fn run(mut self) {
         if self.greet().await == Ok(Next::Go) {
             while self.step().await == Ok(Next::Go) {}
+        }
+        if let Some(desk) = &self.desk {
+            let _ = timeout(FAREWELL, desk.distrust("the front end is gone")).await;
         }
         // Without anybody who could give them orders, runs end.
         self.runs.clear();
