@@ -118,6 +118,14 @@ fn whatever_is_wrong_blocks_and_says_why() {
     for options in options {
         assert_eq!(hook(&scene, options, whole.as_bytes()).exits(2).stdout, "", "{options:?}");
     }
+    // Nobody named the workspace, and the home directory is none by itself; the twin names it.
+    let mut home = event(&scene, "echo");
+    home["cwd"] = json!(scene.home());
+    let home = home.to_string();
+    assert_eq!(hook(&scene, &["claude-code"], home.as_bytes()).exits(2).stdout, "");
+    let place = scene.home();
+    let named = ["claude-code", "--", "--workspace", place.to_str().expect("text")];
+    hook(&scene, &named, home.as_bytes()).exits(0);
     // The twins: an event that is one, and one that is none of our business.
     hook(&scene, &["claude-code"], whole.as_bytes()).exits(0);
     let read = json!({ "hook_event_name": "PreToolUse", "cwd": "/", "tool_name": "Read", "tool_input": { "file_path": "/x" } });

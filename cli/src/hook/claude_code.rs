@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::unreadable;
-use super::wrap::{Wrap, Wrapped};
+use super::wrap::{Workspace, Wrap, Wrapped};
 
 /// The event that comes before a tool is used.
 const EVENT: &str = "PreToolUse";
@@ -44,7 +44,7 @@ pub(super) fn answer(event: &[u8], wrap: &Wrap<'_>) -> Result<(Vec<u8>, u8), Lau
     }
     let command = command.and_then(Value::as_str).filter(|command| !command.trim().is_empty());
     let command = command.ok_or_else(|| unreadable("`tool_input.command` is no text, or empty"))?;
-    let workspace = project().unwrap_or_else(|| cwd.clone());
+    let workspace = Workspace::Found(project().unwrap_or_else(|| cwd.clone()));
     let wrapped = wrap.shell(command, &cwd, &workspace)?;
     Ok((decision(wrap, tool_input.clone(), wrapped), 0))
 }

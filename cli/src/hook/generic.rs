@@ -8,7 +8,7 @@ use confine_core::{AbsPath, LaunchFault};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::wrap::{Wrap, Wrapped};
+use super::wrap::{Workspace, Wrap, Wrapped};
 use super::{BLOCKED, unreadable};
 use crate::fault;
 
@@ -51,11 +51,11 @@ fn wrapped(event: &[u8], wrap: &Wrap<'_>) -> Result<Wrapped, LaunchFault> {
     if event.version != VERSION {
         return Err(unreadable(&format!("version {} is not read here: {VERSION} is", event.version)));
     }
-    let workspace = event.workspace.as_ref().unwrap_or(&event.cwd);
+    let workspace = event.workspace.map_or_else(|| Workspace::Found(event.cwd.clone()), Workspace::Named);
     match &event.command {
         Words::Shell(command) if command.trim().is_empty() => Err(unreadable("`command` is empty")),
-        Words::Shell(command) => wrap.shell(command, &event.cwd, workspace),
+        Words::Shell(command) => wrap.shell(command, &event.cwd, &workspace),
         Words::Argv(words) if words.is_empty() => Err(unreadable("`command` is empty")),
-        Words::Argv(words) => wrap.argv(words, &event.cwd, workspace),
+        Words::Argv(words) => wrap.argv(words, &event.cwd, &workspace),
     }
 }

@@ -6,7 +6,8 @@ use confine_core::{AbsPath, LaunchFault};
 
 use super::unreadable;
 use crate::arguments::{Arguments, Command, Hook};
-use crate::{fault, request, shell};
+use crate::request::{self, Terms};
+use crate::{fault, shell};
 
 /// How to wrap.
 pub(super) struct Wrap<'a> {
@@ -16,6 +17,14 @@ pub(super) struct Wrap<'a> {
     shell: &'a str,
     /// Whether a person is to confirm what is wrapped.
     pub(super) asks: bool,
+}
+
+/// Where a command may write, where the user's options do not say so.
+pub(super) enum Workspace {
+    /// Whoever wrote the event named it.
+    Named(AbsPath),
+    /// It happens to be there: then it may not be `/`, the home directory, or above it, as for `confine run`.
+    Found(AbsPath),
 }
 
 /// What runs in the place of a command.
@@ -37,7 +46,7 @@ impl<'a> Wrap<'a> {
         &self,
         command: &str,
         cwd: &AbsPath,
-        workspace: &AbsPath,
+        workspace: &Workspace,
     ) -> Result<Wrapped, LaunchFault> {
         if is_call_of_confine(command) {
             return Err(fault::usage(
@@ -53,7 +62,7 @@ impl<'a> Wrap<'a> {
         &self,
         words: &[String],
         cwd: &AbsPath,
-        workspace: &AbsPath,
+        workspace: &Workspace,
     ) -> Result<Wrapped, LaunchFault> {
         if words.iter().any(|word| word.contains('\0')) {
             return Err(unreadable("the command holds a NUL"));
@@ -68,7 +77,7 @@ impl<'a> Wrap<'a> {
     }
 
     /// `run` and its options: what the user gave, the directory, and a line for the model about what was denied.
-    fn options(&self, cwd: &AbsPath, workspace: &AbsPath) -> Result<Vec<String>, LaunchFault> {
+    fn options(&self, cwd: &AbsPath, workspace: &Workspace) -> Result<Vec<String>, LaunchFault> {
         let given: Vec<String> = self.options.iter().cloned().map(text).collect::<Result<_, _>>()?;
         let gives =
             |option: &str| given.iter().any(|word| word == option || word.starts_with(&format!("{option}=")));
@@ -77,13 +86,28 @@ impl<'a> Wrap<'a> {
             words.push("--annotate".to_owned());
         }
         if !gives("--workspace") {
-            words.extend(["--workspace".to_owned(), text(workspace.to_os_string())?]);
+            words.extend(["--workspace".to_owned(), text(workspace.path()?.to_os_string())?]);
         }
         if !gives("--cwd") {
             words.extend(["--cwd".to_owned(), text(cwd.to_os_string())?]);
         }
         words.extend(given);
         Ok(words)
+    }
+}
+
+impl Workspace {
+    /// # Errors
+    /// Where nobody named it, and it is too wide to be taken for granted.
+    fn path(&self) -> Result<&AbsPath, LaunchFault> {
+        match self {
+            Self::Named(path) => Ok(path),
+            Self::Found(path) => {
+                let terms =
+                    Terms { cwd: path, workspaces: &[], policy: None, settings: None, own_files: &[] };
+                terms.resolve().map(|_| path)
+            }
+        }
     }
 }
 
