@@ -26,7 +26,7 @@ fn line(report: &Report) -> String {
         0 => String::new(),
         count => format!("; {count} more in the report"),
     };
-    format!("[confine: {}{mode}; {}{more}]", denied(first), help(first.grant.as_ref()))
+    format!("[confine: {}{mode}; {}{more}]", denied(first), help(first))
 }
 
 /// What is known of a run without a denial.
@@ -60,10 +60,13 @@ fn act(effect: Effect, target: Option<&Target>) -> String {
     }
 }
 
-fn help(grant: Option<&Target>) -> String {
-    match grant {
-        Some(grant) => format!("smallest grant: {}", option(grant)),
-        None => "no grant lifts it".to_owned(),
+fn help(denial: &Denial) -> String {
+    match (&denial.grant, denial.effect) {
+        (Some(grant), _) => format!("smallest grant: {}", option(grant)),
+        (None, Effect::NetTcp | Effect::NetUdp | Effect::NetHost) => {
+            "no single host can be granted yet, --network open grants all of them".to_owned()
+        }
+        (None, _) => "no grant lifts it".to_owned(),
     }
 }
 
@@ -126,6 +129,13 @@ mod tests {
         let none = denial(Some(Target::Read(x())), None);
         let both = line(&report(vec![none, one]));
         assert!(both.ends_with("; no grant lifts it; 1 more in the report]"), "{both}");
+        let connect = Denial {
+            effect: Effect::NetTcp,
+            ..denial(Some(Target::Connect("example.org:443".into())), None)
+        };
+        let connect = line(&report(vec![connect]));
+        assert!(connect.contains("connection to example.org:443 denied"), "{connect}");
+        assert!(connect.contains("--network open grants all of them"), "{connect}");
     }
 
     #[test]

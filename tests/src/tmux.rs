@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use nix::unistd::Pid;
@@ -14,6 +15,8 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// A terminal of the scene's user, in which one call of confine runs. Dropped, it is closed.
 pub struct Terminal<'a> {
     scene: &'a Scene,
+    /// A server of its own: one that is ending takes no new terminal.
+    server: String,
 }
 
 impl<'a> Terminal<'a> {
@@ -24,7 +27,9 @@ impl<'a> Terminal<'a> {
         let call = format!("exec {} run {backend} {options} -- {words}", confine.display());
         scene.write(&scene.home().join("call"), &format!("echo $$ > ~/pid\n{call}\n"));
         let script = "trap : INT; stty -a > ~/before; sh ~/call; echo $? > ~/code; stty -a > ~/after; echo over; sleep 60";
-        let terminal = Self { scene };
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let server = format!("terminal-{}", COUNT.fetch_add(1, Ordering::Relaxed));
+        let terminal = Self { scene, server };
         for name in ["before", "after", "code", "pid"] {
             let _ = std::fs::remove_file(terminal.note(name));
         }
@@ -39,7 +44,7 @@ impl<'a> Terminal<'a> {
     /// A command of tmux.
     pub fn tmux(&self, words: &[&str]) -> Finished {
         let mut command: Command = self.scene.command("tmux");
-        command.args(["-L", "terminal"]).args(words);
+        command.args(["-L", &self.server]).args(words);
         command.env("TMUX_TMPDIR", self.scene.reports()).env("TERM", "xterm").env("SHELL", "/bin/sh");
         Finished::of(command, &[])
     }

@@ -116,7 +116,7 @@ fn standard_input_is_read_again_from_a_file_and_a_pipe_is_not_replayed() {
 fn case_f12_no_prompt_has_a_yes_without_effect() {
     needs!(root, bwrap, landlock = 6);
     each(USERS, &[Backend::Bwrap], |scene| {
-        // Hard: what the caller hides, and what a workspace's own policy protects, is not offered.
+        // Hard: what the caller hides or protects, and what a workspace's own policy does, is not offered.
         let file = scene.write(&scene.workspace().join("x"), "content");
         let read = ["cat", "x"];
         Asked::new(scene).option("--hide", &file).run(&read).asks_nothing().fails();
@@ -125,8 +125,11 @@ fn case_f12_no_prompt_has_a_yes_without_effect() {
         let denied = Asked::new(scene).shell("echo more >> x").asks_nothing();
         denied.exits(2).reports("/verdict", "denied");
         std::fs::remove_file(&own).expect("root may");
-        // Soft: what the caller protects is really lifted.
-        let asking = Asked::new(scene).option("--protect", &file).shell("echo more >> x");
+        Asked::new(scene).option("--protect", &file).shell("echo more >> x").asks_nothing().exits(2);
+        assert_eq!(content(&file).as_deref(), Some("content"));
+        // Soft: what is protected without anybody's saying so is really lifted.
+        let file = scene.write(&scene.workspace().join(".envrc"), "content");
+        let asking = Asked::new(scene).shell("echo more >> .envrc");
         asking.answers(1, "y\r");
         asking.ends().0.exits(0);
         assert_eq!(content(&file).as_deref(), Some("contentmore\n"));

@@ -87,8 +87,9 @@ fn a_denied_connection_names_host_and_port_and_is_not_offered() {
         let run = Asked::new(scene).run(&connect).asks_nothing();
         let run = run.fails().reports("/verdict", "denied").reports("/refusal", Value::Null);
         let denials = report(&run)["denials"].as_array().expect("a list");
-        let named = |denial: &&Value| denial["target"] == json!({"connect": "192.0.2.1:80"});
-        assert!(denials.iter().any(|denial| named(&denial)), "{denials:#?}");
+        let named = |denial: &Value| denial["target"] == json!({"connect": "192.0.2.1:80"});
+        assert!(denials.iter().any(named), "{denials:#?}");
+        assert!(denials.iter().all(|denial| denial["grant"].is_null()), "{denials:#?}");
         assert_eq!(report(&run)["attempts"], json!([]));
     });
 }

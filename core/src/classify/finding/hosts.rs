@@ -19,14 +19,14 @@ impl Findings<'_> {
         let own = layer == Some(Layer::Namespace) && host.is_some_and(|host| is_loopback(host));
         let refused = matches!(sighting.errno, None | Some("ECONNREFUSED"));
         let clear = layer.is_some() && !(refused && (own || host.is_none()));
-        let connect = host.cloned().map(Target::Connect);
         Finding::Denied(Denial {
             effect: block.effect,
-            target: connect.clone(),
+            target: host.cloned().map(Target::Connect),
             layer: layer.or_else(|| block.layers.first().copied()),
             certainty: if clear { Certainty::Likely } else { Certainty::Possible },
             evidence: evidence(sighting),
-            grant: connect,
+            // A single host takes a proxy. Until there is one, no grant is as small as what was denied.
+            grant: None,
         })
     }
 }
