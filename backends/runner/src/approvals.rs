@@ -1,6 +1,6 @@
 //! Asking whether something may run, and keeping what was answered.
 //!
-//! [`Approvals`] is one session: it puts the core's [`Desk`](confine_core::approval::Desk) on a clock, a disk and a chain of
+//! [`Approvals`] is one session: it puts the core's [`Desk`] on a clock, a disk and a chain of
 //! approvers. A question is measured on the host, written down, put to the approvers and decided; what was decided is on the
 //! disk before anybody acts on it. A yes is used up right before the start, with everything measured again. What confine keeps
 //! lies in `$XDG_STATE_HOME/confine`: `sessions/NAME.jsonl` (events) with `NAME.head`, and `approvals.toml` (what was allowed
