@@ -7,7 +7,8 @@
 //! for good). None of it is a boundary: that is the sandbox.
 //!
 //! An approver that hangs ends in `TimedOut`; one that panics, or says nothing, in `Unavailable`; an answer that comes twice,
-//! late, or for a question that nobody asked, comes to nothing and is written down as that.
+//! late, or for a question that nobody asked, comes to nothing and is written down as that. (A program that is built to abort
+//! on a panic aborts.)
 
 mod asked;
 mod book;

@@ -20,6 +20,8 @@ use crate::stamp;
 
 /// How long reading what would run may take.
 const MEASURING: Duration = Duration::from_secs(20);
+/// No question waits longer; a clock must be able to count it.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// When to look again at a question whose time seems to be over.
 const AGAIN: Duration = Duration::from_millis(50);
 
@@ -157,10 +159,20 @@ async fn begin(
     Ok((id, decided))
 }
 
+/// On a thread of its own: a file system that never answers must not hold up the end of the runtime.
+///
+/// # Errors
+/// Where it takes too long, or no thread can be made.
 async fn measured(asked: Asked) -> Result<Binding, ApprovalsError> {
-    let measuring = tokio::task::spawn_blocking(move || asked.measure());
-    let measured = timeout(MEASURING, measuring).await;
-    measured.map_err(|_| ApprovalsError::Slow(MEASURING.as_secs()))?.map_err(|_| ApprovalsError::Ended)
+    let (measured, binding) = oneshot::channel();
+    let measure = move || {
+        // Nobody may wait for it any more.
+        let _ = measured.send(asked.measure());
+    };
+    let thread = std::thread::Builder::new().name("confine-measure".into()).spawn(measure);
+    thread.map_err(ApprovalsError::Thread)?;
+    let slow = |_| ApprovalsError::Slow(MEASURING.as_secs());
+    timeout(MEASURING, binding).await.map_err(slow)?.map_err(|_| ApprovalsError::Ended)
 }
 
 /// Until it is decided. Whoever asked may go away meanwhile; then it is cancelled.
@@ -171,7 +183,7 @@ async fn wait(
     mut told: mpsc::UnboundedReceiver<Told>,
     reply: &mut Reply,
 ) -> Result<Ended, ApprovalsError> {
-    let after = |time: Duration| Instant::now().checked_add(time).unwrap_or_else(|| Instant::now() + AGAIN);
+    let after = |time: Duration| Instant::now() + time.min(LONGEST);
     let mut deadline = after(limit);
     loop {
         let about = id.clone();

@@ -65,6 +65,9 @@ pub enum ApprovalsError {
     /// What would run cannot be read in time.
     #[error("cannot measure what would run within {0} s")]
     Slow(u64),
+    /// No thread to measure it on.
+    #[error("cannot measure what would run: {0}")]
+    Thread(#[source] io::Error),
     /// A thread of ours ended early.
     #[error("cannot ask: the runtime is shutting down")]
     Ended,
@@ -86,7 +89,7 @@ impl ApprovalsError {
             Self::Preset(preset) => preset.help(),
             Self::Exposed(_) => "set `XDG_STATE_HOME` to a directory outside of every write grant".to_owned(),
             Self::Slow(_) => "look at the files that the command names, and at the disk that they are on".to_owned(),
-            Self::Ask(_) | Self::Random(_) | Self::Runtime | Self::Ended => {
+            Self::Ask(_) | Self::Random(_) | Self::Thread(_) | Self::Runtime | Self::Ended => {
                 "docs/harnesses.md says how a request is made".to_owned()
             }
         }

@@ -21,7 +21,8 @@ use nix::unistd::{AccessFlags, faccessat};
 
 use crate::digest;
 
-/// How much of a file is read. A larger one is known by which file it is, and by when it last changed.
+/// How much is read of a program, and of all files that the words name together. What is beyond that is known by which file
+/// it is, and by when it last changed.
 const LARGEST: u64 = 64 * 1024 * 1024;
 /// What the stage searches where the program's environment has no `PATH`, as execvp(3).
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
@@ -39,19 +40,19 @@ pub(super) fn program(
         let resolved = AbsPath::new(resolved).ok()?;
         let in_view = policy.fs.access_at(&resolved).shows_host();
         let may = faccessat(AT_FDCWD, resolved.as_path(), AccessFlags::X_OK, AtFlags::AT_EACCESS);
-        if in_view && may.is_ok() { measure(&resolved) } else { None }
+        if in_view && may.is_ok() { measure(&resolved, &mut { LARGEST }) } else { None }
     })
 }
 
 /// Every regular file that one of `words` names, each once, in the order of the words. For an option with a value
 /// (`--file=NAME`) the value is looked at too.
 pub(super) fn operands(words: &[OsString], cwd: &AbsPath) -> Vec<Measured> {
-    let mut found: Vec<Measured> = Vec::new();
+    let (mut found, mut left): (Vec<Measured>, _) = (Vec::new(), LARGEST);
     for name in words.iter().flat_map(|word| names(word)) {
-        let measured = std::fs::canonicalize(cwd.as_path().join(name)).ok();
-        let Some(measured) = measured.and_then(|path| measure(&AbsPath::new(path).ok()?)) else { continue };
-        if !found.contains(&measured) {
-            found.push(measured);
+        let resolved = std::fs::canonicalize(cwd.as_path().join(name)).ok();
+        let Some(path) = resolved.and_then(|path| AbsPath::new(path).ok()) else { continue };
+        if !found.iter().any(|one| one.path == path) {
+            found.extend(measure(&path, &mut left));
         }
     }
     found
@@ -76,29 +77,32 @@ fn names(word: &OsStr) -> impl Iterator<Item = &OsStr> {
     [Some(bytes), value].into_iter().flatten().filter(|name| !name.is_empty()).map(OsStr::from_bytes)
 }
 
-/// `None` for what is no regular file.
-fn measure(path: &AbsPath) -> Option<Measured> {
+/// `None` for what is no regular file. At most `left` bytes are read, and taken from it.
+fn measure(path: &AbsPath, left: &mut u64) -> Option<Measured> {
     let place = open(path.as_path(), OFlag::O_PATH | OFlag::O_CLOEXEC, Mode::empty()).ok()?;
     let file = File::from(place);
     let metadata = file.metadata().ok()?;
     if !metadata.is_file() {
         return None;
     }
-    let content =
-        content(&file.into(), &metadata).unwrap_or_else(|_| Digest::of(stamp(&metadata).as_bytes()));
+    let content = content(&file.into(), &metadata, left);
+    let content = content.unwrap_or_else(|_| Digest::of(stamp(&metadata).as_bytes()));
     Some(Measured { path: path.clone(), content: Some(content) })
 }
 
 /// # Errors
 /// `FileTooLarge`, `WouldBlock` for a file of the kernel's that has nothing to say yet, and as open(2) and read(2).
-fn content(place: &OwnedFd, metadata: &Metadata) -> io::Result<Digest> {
-    if metadata.len() > LARGEST {
+fn content(place: &OwnedFd, metadata: &Metadata, left: &mut u64) -> io::Result<Digest> {
+    if metadata.len() > *left {
         return Err(io::ErrorKind::FileTooLarge.into());
     }
     let itself = format!("/proc/self/fd/{}", place.as_raw_fd());
     let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
     let mut file = File::from(open(itself.as_str(), flags, Mode::empty())?);
-    let digest = digest::of_file(Read::by_ref(&mut file).take(LARGEST))?;
+    let mut part = Read::by_ref(&mut file).take(*left);
+    let digest = digest::of_file(&mut part);
+    *left = part.limit();
+    let digest = digest?;
     match file.read(&mut [0])? {
         0 => Digest::try_from(format!("sha256:{digest}")).map_err(io::Error::other),
         // It grew, or it is one of the kernel's, which tell no length.

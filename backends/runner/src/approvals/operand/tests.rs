@@ -116,3 +116,18 @@ fn a_large_or_unreadable_file_is_known_by_its_stamp() {
     std::fs::write(other, "x").unwrap();
     assert_eq!(content("small"), Some(Digest::of(b"x")));
 }
+
+#[test]
+fn no_more_is_read_than_there_is_left() {
+    let scene = scene();
+    let path = |name: &str| AbsPath::new(scene.top.path().join(name)).unwrap();
+    std::fs::write(path("one"), "12345").unwrap();
+    let mut left = 8;
+    assert_eq!(measure(&path("one"), &mut left).unwrap().content, Some(Digest::of(b"12345")));
+    assert_eq!(left, 3);
+    let beyond = measure(&path("one"), &mut left).unwrap().content;
+    assert_ne!(beyond, Some(Digest::of(b"12345")));
+    assert_eq!((measure(&path("one"), &mut left).unwrap().content, left), (beyond, 3));
+    std::fs::write(path("one"), "67890").unwrap();
+    assert_ne!(measure(&path("one"), &mut { 8 }).unwrap().content, Some(Digest::of(b"12345")));
+}
