@@ -4,6 +4,13 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
+use confine_core::AbsPath;
+use confine_core::approval::{ApprovalPolicy, SessionId};
+use confine_core::policy::resolve::{Request, Written, resolve};
+use confine_core::policy::{PolicyFile, Source};
+use confine_runner::approvals::{Approvals, Asked};
+use confine_runner::places::Places;
+use confine_runner::view::HostView;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -130,4 +137,49 @@ fn what_is_not_there_is_said() {
     }
     assert_eq!(home.call(None, &["audit", "verify"]), (Some(0), String::new(), String::new()));
     assert!(!home.file(".local").exists(), "nothing is made");
+}
+
+/// A question about a hostile command, by the library, with nobody there to answer.
+fn asked(home: &Home) {
+    let places = Places::with(|name| (name == "HOME").then(|| home.0.path().as_os_str().to_owned()));
+    let session = SessionId::new("work").unwrap();
+    // Before the policy is resolved: what is there is kept out of its reach.
+    let approvals = Approvals::open(&places, &session, ApprovalPolicy::Ask).unwrap();
+    let cwd = AbsPath::new(home.0.path()).unwrap();
+    let file = PolicyFile::builtin("workspace-write").unwrap();
+    let request = Request {
+        layers: vec![Written { file, base: cwd.clone(), source: Source::BuiltIn }],
+        workspaces: vec![cwd.clone()],
+        workspaces_named: true,
+        cwd: cwd.clone(),
+        own_directories: places.own_directories(),
+        own_files: Vec::new(),
+    };
+    let policy = resolve(&request, &HostView::here()).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let turn = approvals.turn().await.unwrap();
+        let asked = Asked::command(["rm", "a b", "\u{1b}[2K\u{202e}c"], cwd, policy);
+        assert!(approvals.request(&turn, &asked).await.unwrap().pass.is_none());
+        turn.close().await.unwrap();
+    });
+}
+
+#[test]
+fn what_was_asked_is_shown_with_nothing_hidden_in_it() {
+    let home = Home::new();
+    asked(&home);
+    let (code, lines, _) = home.call(Some("work"), &["audit", "show"]);
+    assert_eq!(code, Some(0));
+    let shown = r"rm 'a b' '\u{1b}[2K\u{202e}c' in ";
+    assert!(
+        lines.contains(shown) && lines.contains("unavailable (approval needed, non-interactive), by service")
+    );
+    assert!(lines.chars().all(|character| character == '\n' || !character.is_control()), "{lines}");
+    let json = home.json(Some("work"), &["audit", "show", "--json"], 0);
+    let events = json["events"].as_array().unwrap();
+    let kinds: Vec<&str> = events.iter().map(|event| event["event"].as_str().unwrap()).collect();
+    let story = ["session/opened", "turn/opened", "approval/asked", "approval/decided", "turn/closed"];
+    assert_eq!(kinds, story);
+    assert_eq!(events[2]["request"]["subject"]["argv"][2], "\u{1b}[2K\u{202e}c", "stored as it is");
 }

@@ -53,7 +53,8 @@ pub enum ApprovalsError {
     /// `CONFINE_SESSION` names no session.
     #[error("cannot use the session `{0}`: {BadId}")]
     Session(Text),
-    /// What confine keeps could be written by what is to run.
+    /// What confine keeps could be written by what is to run. A policy keeps it out of reach that was resolved with
+    /// [`Places::own_directories`](crate::places::Places::own_directories), after the session was opened.
     #[error("cannot ask: the command could write `{0}`, where approvals are kept")]
     Exposed(AbsPath),
     /// No random numbers for an id.
