@@ -8,7 +8,7 @@ use confine_core::approval::{Answer, ApprovalOutcome, ApprovalPolicy, Preset};
 use confine_core::audit::Event;
 use confine_runner::approvals::{Approvals, ApprovalsError, Keeping, SessionLog};
 use nix::errno::Errno;
-use nix::mount::{MsFlags, mount, umount};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
 use crate::approver::Scripted;
 use crate::scene::{Scene, scene, session};
@@ -58,7 +58,8 @@ impl<'a> Small<'a> {
 
 impl Drop for Small<'_> {
     fn drop(&mut self) {
-        let _ = umount(&self.0.state(""));
+        // A task may have a file open for a moment more.
+        let _ = umount2(&self.0.state(""), MntFlags::MNT_DETACH);
     }
 }
 

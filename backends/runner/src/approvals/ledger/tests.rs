@@ -137,6 +137,6 @@ impl Small {
 
 impl Drop for Small {
     fn drop(&mut self) {
-        let _ = nix::mount::umount(self.0.path());
+        let _ = nix::mount::umount2(self.0.path(), nix::mount::MntFlags::MNT_DETACH);
     }
 }
