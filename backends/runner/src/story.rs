@@ -11,8 +11,9 @@ use confine_stage::status::Left;
 
 use crate::fault;
 
-/// The kernel looks at the time a process used at every tick, and rounds what it reports: a tick at 100 Hz, twice.
-const TICK: Duration = Duration::from_millis(20);
+/// The kernel counts a whole tick against whoever runs when it ends, and reports what was measured: on a busy machine it has
+/// counted up to this many times as much.
+const COUNTED: u32 = 2;
 
 /// Why the runner itself ended a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,8 +172,8 @@ impl Story {
         if !libc::WIFSIGNALED(status) {
             return None;
         }
-        let used = Duration::from_millis(self.usage.user_ms + self.usage.sys_ms) + TICK;
-        let cpu = limits.cpu.is_some_and(|limit| used >= limit);
+        let used = Duration::from_millis(self.usage.user_ms + self.usage.sys_ms);
+        let cpu = limits.cpu.is_some_and(|limit| used * COUNTED >= limit);
         match libc::WTERMSIG(status) {
             libc::SIGXCPU | libc::SIGKILL if cpu => Some(LimitKind::Cpu),
             libc::SIGXFSZ if limits.file_size.is_some() => Some(LimitKind::FileSize),
@@ -228,7 +229,7 @@ mod tests {
         let cpu = |seconds| Limits { cpu: Some(Duration::from_secs(seconds)), ..Limits::default() };
         for signal in [libc::SIGXCPU, libc::SIGKILL] {
             assert_eq!(end(&ended(signal), &cpu(1)), Outcome::Limit { which: LimitKind::Cpu });
-            assert_eq!(end(&ended(signal), &cpu(2)), Outcome::Signaled { signal, core: false });
+            assert_eq!(end(&ended(signal), &cpu(3)), Outcome::Signaled { signal, core: false });
         }
     }
 
