@@ -14,6 +14,7 @@ import { once } from "node:events";
 import { createConnection, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
+import { finished } from "node:stream/promises";
 
 /** Bytes: a string where they are UTF-8. */
 export type Text = string | { base64: string };
@@ -50,6 +51,9 @@ export type Options = {
   deadline?: number;
 };
 
+const PIECE = 256 * 1024; // One line of standard input, before base64.
+const WHOLE = 512 * 1024; // What run/start carries of it; more goes through a pipe.
+
 /** What the server refused: `fault` is its one word. */
 export class ConfineError extends Error {
   readonly fault: string;
@@ -68,8 +72,20 @@ export function fromBytes(data: Uint8Array): Text {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data);
   } catch {
-    return { base64: Buffer.from(data).toString("base64") };
+    return inBase64(data);
   }
+}
+
+/** Bytes whose line is never more than a third longer than they are, whatever they are. */
+function inBase64(data: Uint8Array): Text {
+  return { base64: Buffer.from(data).toString("base64") };
+}
+
+/** A field that has to be there. */
+function field(message: Message, name: string, type: "string" | "number" | "object"): any {
+  const value = message[name];
+  if (typeof value !== type || value === null) throw new TypeError(`\`${name}\` is no ${type}`);
+  return value;
 }
 
 type Waiting = { resolve: (message: Message) => void; reject: (error: Error) => void };
@@ -81,6 +97,12 @@ export class Run implements AsyncIterable<Output> {
   private wake = () => {};
   private over = false;
   private settle!: Waiting;
+  // Of its standard input: what was sent, what the program has taken of that, what came to naught.
+  private sent = 0;
+  private taken = 0;
+  private stopped?: Error;
+  private room = () => {};
+  private written = Promise.resolve();
 
   constructor(private readonly client: Confine, readonly name: string) {
     const ended = new Promise<Message>((resolve, reject) => (this.settle = { resolve, reject }));
@@ -97,14 +119,19 @@ export class Run implements AsyncIterable<Output> {
     }
   }
 
-  /** More for its standard input, where it was started with `stdin: "pipe"`. */
-  write(data: Uint8Array | string): void {
-    this.client.say("run/stdin", { run: this.name, data: typeof data === "string" ? data : fromBytes(data) });
+  /**
+   * More for its standard input, where it was started with `stdin: "pipe"`. Resolves once all of it is on its way: it
+   * waits for a program that reads slowly. Rejects where the program reads no more, or the run or the server is gone.
+   */
+  write(data: Uint8Array | string): Promise<void> {
+    return this.inTurn(() => this.pour(Buffer.from(data as Uint8Array)));
   }
 
-  /** No more for its standard input. */
-  end(): void {
-    this.client.say("run/stdin", { run: this.name, end: true });
+  /** No more for its standard input, after what was written. */
+  end(): Promise<void> {
+    return this.inTurn(async () => {
+      if (!this.over) this.client.say("run/stdin", { run: this.name, end: true });
+    });
   }
 
   /** To its process group. */
@@ -118,39 +145,74 @@ export class Run implements AsyncIterable<Output> {
   }
 
   /** For the client: output. */
-  take(message: Message): void {
-    this.chunks.push({ stream: message.stream, data: toBytes(message.data) });
+  take(output: Output): void {
+    this.chunks.push(output);
     this.wake();
+  }
+
+  /** For the client: what became of standard input. */
+  heard(taken: number, refused?: ConfineError): void {
+    this.taken = Math.max(this.taken, taken);
+    this.stopped ??= refused;
+    this.room();
   }
 
   /** For the client: the end. */
   finish(end: Message | Error): void {
-    this.over = true;
+    const lost = this.stopped instanceof ConfineError && this.stopped.fault === "stdin-full";
     if (end instanceof Error) this.settle.reject(end);
+    else if (lost) this.settle.reject(this.stopped!);
     else this.settle.resolve(end);
+    this.over = true;
+    this.stopped ??= end instanceof Error ? end : new Error(`${this.name} is over`);
+    this.room();
     this.wake();
+  }
+
+  /** One after the other. Who does not await it misses nothing that `result` would not tell. */
+  private inTurn(action: () => Promise<void>): Promise<void> {
+    const done = this.written.then(action);
+    this.written = done.catch(() => {});
+    return done;
+  }
+
+  private async pour(data: Buffer): Promise<void> {
+    const most: number = this.client.welcome.most_stdin;
+    const size = Math.min(PIECE, most);
+    for (let at = 0; at < data.length; at += size) {
+      const piece = data.subarray(at, at + size);
+      while (!this.stopped && this.sent + piece.length - this.taken > most) {
+        await new Promise<void>((resolve) => (this.room = resolve));
+      }
+      if (this.stopped) throw this.stopped;
+      this.sent += piece.length;
+      this.client.say("run/stdin", { run: this.name, data: inBase64(piece) });
+    }
   }
 }
 
 /** A connection. */
 export class Confine {
-  welcome: Message = { kind: "hello" };
+  welcome: Message = { kind: "hello", longest_line: 1024 * 1024, most_stdin: 1024 * 1024 };
   private readonly runs = new Map<string, Run>();
   private readonly calls = new Map<string, Waiting>();
   private readonly closed: Promise<void>;
   private count = 0;
+  private error?: ConfineError;
   private gone?: Error;
 
   private constructor(
     private readonly options: Options,
+    private readonly server: string,
     private readonly writer: Writable,
     reader: Readable,
     private readonly child?: ChildProcess,
   ) {
-    writer.on("error", () => {}); // The reader sees the end.
-    const lines = createInterface({ input: reader, crlfDelay: Infinity });
-    lines.on("line", (line) => this.heard(JSON.parse(line)));
-    this.closed = once(lines, "close").then(() => this.end(new Error("confine serve is gone")));
+    // Why it is gone may be on its way.
+    writer.on("error", (error) => setTimeout(() => this.lose(`cannot write to it: ${error.message}`, error), 500));
+    createInterface({ input: reader, crlfDelay: Infinity }).on("line", (line) => this.read(line));
+    const ended = finished(reader, { writable: false }).then(() => "it ended");
+    this.closed = ended.catch((error) => `cannot read from it: ${error.message}`).then((reason) => this.lose(reason));
   }
 
   /** Starts a server of our own, or connects to the one at a socket, and says hello. */
@@ -159,16 +221,21 @@ export class Confine {
     if (options.socket) {
       const socket: Socket = createConnection({ path: options.socket, allowHalfOpen: true });
       await once(socket, "connect");
-      client = new Confine(options, socket, socket);
+      client = new Confine(options, options.socket, socket, socket);
     } else {
-      const [program, ...words] = options.command ?? ["confine", "serve", "--stdio"];
-      const child = spawn(program!, words, { stdio: ["pipe", "pipe", "inherit"] });
+      const command = options.command ?? ["confine", "serve", "--stdio"];
+      const child = spawn(command[0]!, command.slice(1), { stdio: ["pipe", "pipe", "inherit"] });
       await once(child, "spawn");
-      client = new Confine(options, child.stdin!, child.stdout!, child);
+      client = new Confine(options, command.join(" "), child.stdin!, child.stdout!, child);
     }
     const approvals = options.ask ? "ask" : "never";
     const hello = { version: 1, client: "confine.ts", approvals, deadline_ms: options.deadline };
-    client.welcome = await client.call("hello", undefined, hello);
+    try {
+      client.welcome = { ...client.welcome, ...(await client.call("hello", undefined, hello)) };
+    } catch (error) {
+      await client.close();
+      throw error;
+    }
     return client;
   }
 
@@ -177,9 +244,15 @@ export class Confine {
     const run = new Run(this, `run-${++this.count}`);
     const { stdin = "null", cwd = process.cwd(), ...fields } = options;
     const words = command.map((word) => (typeof word === "string" ? word : fromBytes(word)));
-    const input = typeof stdin === "string" ? stdin : { data: fromBytes(stdin) };
-    this.runs.set(run.name, run);
+    const given = typeof stdin === "string" ? undefined : Buffer.from(stdin);
+    const piped = given !== undefined && given.length > WHOLE;
+    const input = piped ? "pipe" : given ? { data: inBase64(given) } : stdin;
     this.say("run/start", { run: run.name, command: words, cwd, stdin: input, ...fields });
+    this.runs.set(run.name, run);
+    if (piped) {
+      // A program may end without reading it all; what else goes wrong, `result` tells.
+      run.write(given).then(() => run.end()).catch(() => {});
+    }
     return run;
   }
 
@@ -209,45 +282,80 @@ export class Confine {
   /** For runs: says something, without waiting for an answer. */
   say(kind: string, fields: object): void {
     if (this.gone) throw this.gone;
-    this.writer.write(`${JSON.stringify({ kind, ...fields })}\n`);
+    const line = Buffer.from(`${JSON.stringify({ kind, ...fields })}\n`);
+    if (line.length > this.welcome.longest_line) {
+      throw new RangeError(`${kind} makes a line of ${line.length} bytes, which ${this.server} does not take`);
+    }
+    this.writer.write(line);
   }
 
   private call(kind: string, name: string | undefined, fields: object): Promise<Message> {
     return new Promise((resolve, reject) => {
-      this.calls.set(`${kind} ${name ?? ""}`, { resolve, reject });
       this.say(kind, fields);
+      this.calls.set(`${kind} ${name ?? ""}`, { resolve, reject });
     });
   }
 
-  private heard(message: Message): void {
-    const run = this.runs.get(message.run);
-    if (message.kind === "approval/request") {
-      void this.answer(message);
-    } else if (message.kind === "run/output") {
-      run?.take(message);
-    } else if (message.kind === "run/result" || (message.kind === "error" && message.of === "run/start")) {
-      this.runs.delete(message.run);
-      run?.finish(message.kind === "error" ? new ConfineError(message) : message);
-    } else {
-      const of: string = message.kind === "error" ? (message.of ?? "hello") : message.kind;
-      const name = `${of} ${(of.startsWith("turn/") ? message.turn : message.id) ?? ""}`;
-      const call = this.calls.get(name);
-      this.calls.delete(name);
-      if (!call) this.options.notice?.(message);
-      else if (message.kind === "error") call.reject(new ConfineError(message));
-      else call.resolve(message);
+  private read(line: string): void {
+    if (this.gone) return;
+    try {
+      this.heard(JSON.parse(line));
+    } catch (error) {
+      this.lose(`cannot take ${JSON.stringify(line.slice(0, 200))}: ${error}`, error);
     }
   }
 
-  private async answer(approval: Message): Promise<void> {
-    const answer = await this.options.ask!(approval);
-    // Where nobody is there any more, nothing was allowed.
-    if (!this.gone) this.say("approval/answer", { approval: approval.approval, answer });
+  private heard(message: Message): void {
+    const kind: string = field(message, "kind", "string");
+    let failed: ConfineError | undefined;
+    if (kind === "error") {
+      field(message, "fault", "string");
+      this.error = failed = new ConfineError(message);
+    }
+    const of: string = failed ? (message.of ?? "hello") : kind;
+    const run = this.runs.get(message.run);
+    if (kind === "approval/request" && this.options.ask) {
+      void this.answer(field(message, "approval", "string"), message);
+    } else if (kind === "run/output") {
+      field(message, "run", "string");
+      run?.take({ stream: field(message, "stream", "string"), data: toBytes(message.data) });
+    } else if (kind === "run/result" || (failed && of === "run/start")) {
+      const name = field(message, "run", "string");
+      if (!failed) field(message, "exit_code", "number"), field(message, "report", "object");
+      this.runs.delete(name);
+      run?.finish(failed ?? message);
+    } else {
+      if (of === "run/stdin") run?.heard(failed ? 0 : field(message, "taken", "number"), failed);
+      const name = `${of} ${(of.startsWith("turn/") ? message.turn : message.id) ?? ""}`;
+      const call = this.calls.get(name);
+      this.calls.delete(name);
+      if (call && failed) call.reject(failed);
+      else if (call) call.resolve(message);
+      else if (failed && of === "hello") throw failed; // It could not read a line, so somebody would wait for ever.
+      else this.options.notice?.(message);
+    }
   }
 
-  private end(gone: Error): void {
-    this.gone = gone;
-    for (const run of this.runs.values()) run.finish(gone);
-    for (const call of this.calls.values()) call.reject(gone);
+  /** Where `ask` fails the answer is no, at once; its error becomes a warning of the process. */
+  private async answer(approval: string, request: Message): Promise<void> {
+    try {
+      this.say("approval/answer", { approval, answer: await this.options.ask!(request) });
+    } catch (error) {
+      if (error === this.gone) return; // Nobody is there any more, so nothing was allowed.
+      if (!this.gone) this.say("approval/cancel", { approval });
+      process.emitWarning(error instanceof Error ? error : String(error));
+    }
+  }
+
+  /** One error for everybody who waits and who comes later, and the end of a server that did not end by itself. */
+  private lose(reason: string, cause?: unknown): void {
+    if (this.gone) return;
+    const last = this.error ? `; its last error was ${this.error.message}` : "";
+    this.gone = new Error(`${this.server} is gone: ${reason}${last}`, { cause: this.error ?? cause });
+    for (const run of this.runs.values()) run.finish(this.gone);
+    for (const call of this.calls.values()) call.reject(this.gone);
+    if (!cause) return;
+    this.child?.kill("SIGKILL");
+    this.writer.destroy();
   }
 }

@@ -13,7 +13,7 @@ fn clients() -> PathBuf {
 /// A copy of the clients where every user may read them.
 fn copied(scene: &Scene) -> PathBuf {
     let place = scene.directory(&scene.base().join("clients"));
-    for name in ["confine.py", "ten.py", "harness.py", "front_end.py"] {
+    for name in ["confine.py", "ten.py", "trouble.py", "harness.py", "front_end.py"] {
         scene.write(&place.join(name), &content(&clients().join(name)).expect("a client"));
     }
     place
@@ -35,7 +35,7 @@ fn ten_commands_at_once_from_python() {
 }
 
 #[test]
-fn ten_commands_at_once_from_typescript() {
+fn ten_commands_at_once_and_trouble_from_typescript() {
     needs!(root, bwrap, node, tsc);
     let scene = Scene::new(User::Ordinary, Backend::Bwrap);
     let place = scene.directory(&scene.base().join("built"));
@@ -43,10 +43,23 @@ fn ten_commands_at_once_from_typescript() {
     let mut compile = Command::new(clients().join("node_modules/.bin/tsc"));
     compile.arg("--project").arg(clients()).arg("--outDir").arg(&place).stdin(Stdio::null());
     Finished::of(compile, &[]).exits(0);
-    let mut command = scene.command("node");
-    command.arg(place.join("ten.js")).arg(installation::confine()).args([scene.workspace(), scene.outside()]);
-    let run = Finished::of(command, &[]).exits(0);
-    assert!(run.stdout.contains("ten commands"), "{run}");
+    for (program, told) in [("ten.js", "ten commands"), ("trouble.js", "trouble is told")] {
+        let mut command = scene.command("node");
+        command
+            .arg(place.join(program))
+            .arg(installation::confine())
+            .args([scene.workspace(), scene.outside()]);
+        let run = Finished::of(command, &[]).exits(0);
+        assert!(run.stdout.contains(told), "{run}");
+    }
+}
+
+#[test]
+fn no_input_is_lost_and_trouble_is_told_from_python() {
+    needs!(root, bwrap, python3);
+    let scene = Scene::new(User::Ordinary, Backend::Bwrap);
+    let run = python(&scene, "trouble.py", &[&scene.workspace(), &scene.outside()]).exits(0);
+    assert!(run.stdout.contains("trouble is told"), "{run}");
 }
 
 #[test]
