@@ -95,12 +95,11 @@ impl<'a> Conversation<'a> {
     /// Shows the last line again where it is another one, over the one before.
     async fn count(&mut self) -> io::Result<()> {
         let left = DEADLINE.saturating_sub(self.began.elapsed());
-        let status = view::status(&self.request.choices, left, self.line.typed());
+        let status = view::status(&self.request.choices, left, self.line.typed(), self.device.columns());
         if status == self.status {
             return Ok(());
         }
-        let rest = self.status.len().saturating_sub(status.len());
-        self.device.print(&format!("\r{status}{}{}", " ".repeat(rest), "\u{8}".repeat(rest))).await?;
+        self.device.replace(&status).await?;
         self.status = status;
         Ok(())
     }

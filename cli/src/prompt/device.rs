@@ -13,6 +13,7 @@ use nix::unistd::{getpgrp, tcgetpgrp};
 use rustix::fs::OFlags;
 use rustix::termios::{
     InputModes, LocalModes, OptionalActions, OutputModes, QueueSelector, SpecialCodeIndex, Termios, tcflush,
+    tcgetwinsize,
 };
 use tokio::task::spawn_blocking;
 
@@ -22,20 +23,30 @@ const PLACE: &str = "/dev/tty";
 /// How often a terminal that takes no output is tried again.
 const ROOM: Duration = Duration::from_millis(250);
 
-/// What makes text readable again, and keys plain, whatever a program printed before it ended. The cursor stays where it
-/// is. Sequences of ECMA-48 and xterm; a terminal that does not know one of them ignores it.
+/// What makes text readable again, and keys plain, whatever a program printed before it ended; after it the cursor is in an
+/// empty last line, so that no row of the question goes on in a program's text. Sequences of ECMA-48, DEC and xterm; a
+/// terminal that does not know one of them ignores it.
 const PLAIN: &[&str] = &[
-    // Ends a sequence or a string that is not complete.
-    "\x18\x1b\\",
-    // No margins; the cursor's place is kept meanwhile.
-    "\x1b7\x1b[?69l\x1b[r\x1b8",
-    // Lines wrap, characters replace each other, the cursor shows.
-    "\x1b[?7h\x1b[4l\x1b[?25h",
+    // Ends a sequence or a string that is not complete, and VT52's own ones.
+    "\x18\x1b\\\x1b<",
+    // The main screen, on the terminal and not on its printer or status line, and shown as it changes.
+    "\x1b[4i\x1b[?4i\x1b[0$}\x1b[?1049l\x1b[?1047l\x1b[?47l\x1b[?2026l",
+    // A soft reset; no margins, no origin in them.
+    "\x1b[!p\x1b[?69l\x1b[?6l\x1b[r",
+    // Lines wrap, characters replace each other and can be erased, the cursor shows.
+    "\x1b[?7h\x1b[4l\x1b[20l\x1b[0\"q\x1bW\x1b[?25h",
     // No attributes, no link, ASCII and UTF-8, and the terminal's own colours.
-    "\x1b[0m\x1b]8;;\x1b\\\x1b(B\x0f\x1b%G\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\",
+    "\x1b[0m\x1b[?5l\x1b]8;;\x1b\\\x1b(B\x0f\x1b%G\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\",
     // Keys come as their characters.
     "\x1b[>4m\x1b[=0u",
+    // Below whatever is there.
+    "\x1b[9999;1H\r\n\x1b[J",
 ];
+
+/// The next row, empty. Erased only there: in a row that is full, it would take the last character with it.
+const NEXT: &str = "\r\n\x1b[K";
+/// The columns of a terminal that does not say how many it has.
+const COLUMNS: usize = 80;
 
 /// The terminal, read key by key. Dropped, its modes are as before.
 pub(super) struct Device {
@@ -43,10 +54,10 @@ pub(super) struct Device {
     _modes: Changed,
 }
 
-/// Whether somebody is there to be asked: there is a controlling terminal, and this process is in its foreground. In
-/// the background, a question would stop the process.
+/// Whether somebody is there to be asked: there is a controlling terminal that can be cleared of a program's text, and
+/// this process is in its foreground. In the background, a question would stop the process.
 pub(crate) fn is_there() -> bool {
-    open().is_ok_and(|file| is_foreground(&file))
+    is_capable() && open().is_ok_and(|file| is_foreground(&file))
 }
 
 impl Device {
@@ -63,30 +74,42 @@ impl Device {
         Ok(Self { file: Arc::new(file), _modes: modes })
     }
 
-    /// Shows `text` at the beginning of a line, whatever a program did to the terminal. What was typed before it stood
-    /// there is dropped.
+    /// Shows `text` in rows of its own, whatever a program did to the terminal. What was typed before it stood there is
+    /// dropped.
     ///
     /// # Errors
     /// write(2)'s.
     pub(super) async fn show(&self, text: &str) -> io::Result<()> {
-        if is_capable() {
-            self.write(PLAIN.concat().as_bytes()).await?;
-        }
-        self.print(&format!("\n{text}")).await?;
+        self.write(PLAIN.concat().as_bytes()).await?;
+        self.print(text).await?;
         Ok(tcflush(&*self.file, QueueSelector::IFlush)?)
     }
 
-    /// Writes `text` where the cursor is.
+    /// Writes `text` instead of the row that the cursor is in.
+    ///
+    /// # Errors
+    /// write(2)'s.
+    pub(super) async fn replace(&self, text: &str) -> io::Result<()> {
+        self.write(format!("\r\x1b[K{text}").as_bytes()).await
+    }
+
+    /// How many columns there are now.
+    pub(super) fn columns(&self) -> usize {
+        let size = tcgetwinsize(&*self.file).ok().filter(|size| size.ws_col > 0);
+        size.map_or(COLUMNS, |size| usize::from(size.ws_col))
+    }
+
+    /// Writes `text` where the cursor is, each further line into an empty row.
     ///
     /// # Errors
     /// write(2)'s.
     pub(super) async fn print(&self, text: &str) -> io::Result<()> {
-        self.write(text.replace('\n', "\r\n").as_bytes()).await
+        self.write(text.replace('\n', NEXT).as_bytes()).await
     }
 
     /// Likewise, as far as the terminal takes it at once.
     pub(super) fn print_now(&self, text: &str) {
-        let _ = (&*self.file).write(text.replace('\n', "\r\n").as_bytes());
+        let _ = (&*self.file).write(text.replace('\n', NEXT).as_bytes());
     }
 
     /// Waits for keys; none came where there are none. Cancel-safe.
@@ -141,6 +164,7 @@ fn is_foreground(file: &File) -> bool {
     tcgetpgrp(file.as_fd()).is_ok_and(|group| group == getpgrp())
 }
 
+/// Whether the terminal knows sequences at all: without them it cannot be told where a program's text ends.
 fn is_capable() -> bool {
     std::env::var_os("TERM").is_some_and(|term| term != "dumb")
 }

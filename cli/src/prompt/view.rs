@@ -36,10 +36,15 @@ pub(super) fn question(request: &ApprovalRequest) -> String {
     text.0
 }
 
-/// The line that counts: what is left of the time, and what is typed.
-pub(super) fn status(choices: &[Choice], left: Duration, typed: &str) -> String {
-    let seconds = left.as_millis().div_ceil(1_000);
-    format!("{}? (no in {seconds} s) {typed}", names(choices))
+/// The line that counts: what is left of the time, and what is typed. It stays in one row of `columns`, with room for the
+/// cursor: it is written over itself, and a second row would scroll the question away.
+pub(super) fn status(choices: &[Choice], left: Duration, typed: &str, columns: usize) -> String {
+    let count = format!("(no in {} s)", left.as_millis().div_ceil(1_000));
+    let forms = [format!("{}? {count} {typed}", names(choices)), format!("{count} {typed}"), count];
+    let fits = |form: &&String| form.chars().count() < columns;
+    let shortest = forms.last().cloned().unwrap_or_default();
+    let form = forms.iter().find(fits).unwrap_or(&shortest);
+    form.chars().take(columns.saturating_sub(1)).collect()
 }
 
 /// What is said of a line that is none of the choices.

@@ -134,11 +134,24 @@ fn a_long_command_is_cut_in_its_middle_and_shown_whole_when_asked() {
 #[test]
 fn the_last_line_counts_down_and_shows_what_is_typed() {
     let choices = [Choice::AllowOnce, Choice::Reject, Choice::Cancel];
-    let line = |ms| status(&choices, Duration::from_millis(ms), "ye");
+    let line = |ms| status(&choices, Duration::from_millis(ms), "ye", 80);
     assert_eq!(line(60_000), "yes/no/cancel? (no in 60 s) ye");
     assert_eq!(line(59_001), "yes/no/cancel? (no in 60 s) ye");
     assert_eq!(line(1), "yes/no/cancel? (no in 1 s) ye");
     assert_eq!(line(0), "yes/no/cancel? (no in 0 s) ye");
+}
+
+#[test]
+fn the_last_line_stays_in_one_row() {
+    let choices = [Choice::AllowOnce, Choice::Reject, Choice::Cancel];
+    let line = |columns| status(&choices, Duration::from_secs(60), "cancel", columns);
+    assert_eq!(line(35), "yes/no/cancel? (no in 60 s) cancel");
+    assert_eq!(line(34), "(no in 60 s) cancel");
+    assert_eq!(line(20), "(no in 60 s) cancel");
+    assert_eq!(line(19), "(no in 60 s)");
+    for columns in 0..40 {
+        assert!(line(columns).len() < columns.max(1), "{columns}");
+    }
 }
 
 proptest! {
