@@ -3,6 +3,7 @@
 //! The program that is asked about cannot answer: it has no controlling terminal, and it has ended. What was typed before
 //! the question stood there is dropped, and so is what a terminal sends by itself.
 
+mod claim;
 mod device;
 mod grant;
 mod key;
@@ -10,6 +11,7 @@ mod line;
 mod view;
 
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use confine_core::approval::{Answer, ApprovalRequest, Approver, DEADLINE, async_trait};
@@ -21,6 +23,7 @@ use crate::modes;
 use device::Device;
 use line::{Entered, Line};
 
+pub(crate) use claim::Claim;
 pub(crate) use device::is_there;
 
 /// The question as the terminal shows it, for another channel.
@@ -36,14 +39,25 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The person at the controlling terminal, who reads one question at a time.
 #[derive(Debug, Default)]
-pub(crate) struct Person(Mutex<()>);
+pub(crate) struct Person {
+    reads: Mutex<()>,
+    /// Whether the end of a question is still to be said.
+    is_open: AtomicBool,
+}
 
 impl Person {
     /// Once no question stands on the terminal, and its modes are as before. An approver is not waited for by whoever asks:
     /// at the deadline it may be about to clear up.
     pub(crate) async fn is_done(&self) {
-        let _ = timeout(PATIENCE, self.0.lock()).await;
+        let _ = timeout(PATIENCE, self.reads.lock()).await;
         modes::restore();
+    }
+
+    /// Says how the question on the terminal ended, once that is certain. Nothing where none was shown.
+    pub(crate) fn ends(&self, how: &str) {
+        if self.is_open.swap(false, Ordering::SeqCst) {
+            device::say(&format!("confine: {how}"));
+        }
     }
 }
 
@@ -51,8 +65,8 @@ impl Person {
 impl Approver for Person {
     /// `None` where nobody is there, or nobody any more.
     async fn answer(&self, request: &ApprovalRequest) -> Option<Answer> {
-        let _reads = self.0.lock().await;
-        let mut conversation = Conversation::begin(request).await.ok()?;
+        let _reads = self.reads.lock().await;
+        let mut conversation = Conversation::begin(request, &self.is_open).await.ok()?;
         conversation.answer().await.ok()
     }
 }
@@ -64,15 +78,14 @@ struct Conversation<'a> {
     line: Line,
     began: Instant,
     status: String,
-    over: &'static str,
 }
 
 impl<'a> Conversation<'a> {
-    async fn begin(request: &'a ApprovalRequest) -> io::Result<Self> {
+    async fn begin(request: &'a ApprovalRequest, is_open: &AtomicBool) -> io::Result<Self> {
         let (device, began) = (Device::take()?, Instant::now());
+        is_open.store(true, Ordering::SeqCst);
         device.show(&view::question(request)).await?;
-        let (line, status, over) = (Line::default(), String::new(), "not answered");
-        Ok(Self { request, device, line, began, status, over })
+        Ok(Self { request, device, line: Line::default(), began, status: String::new() })
     }
 
     /// The answer. An error where the terminal is gone.
@@ -82,10 +95,10 @@ impl<'a> Conversation<'a> {
             let keys = self.device.keys(TICK).await?;
             match self.line.take(&keys, self.began.elapsed()) {
                 Entered::Nothing => {}
-                Entered::Cancel => return Ok(self.ends(Answer::Cancel)),
+                Entered::Cancel => return Ok(Answer::Cancel),
                 Entered::Line(typed) => {
                     if let Some(answer) = self.read(&typed).await? {
-                        return Ok(self.ends(answer));
+                        return Ok(answer);
                     }
                 }
             }
@@ -116,20 +129,11 @@ impl<'a> Conversation<'a> {
         self.device.print(&format!("\n{text}")).await?;
         Ok(None)
     }
-
-    fn ends(&mut self, answer: Answer) -> Answer {
-        self.over = match &answer {
-            Answer::AllowOnce | Answer::AllowForSession | Answer::AllowAlways => "allowed",
-            Answer::Reject { .. } => "refused",
-            Answer::Cancel => "cancelled",
-        };
-        answer
-    }
 }
 
 /// Also where the time is over, or somebody else answered: the question is closed, so that nobody answers it any more.
 impl Drop for Conversation<'_> {
     fn drop(&mut self) {
-        self.device.print_now(&format!("\nconfine: {}\n", self.over));
+        self.device.print_now("\n");
     }
 }

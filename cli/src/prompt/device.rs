@@ -19,7 +19,8 @@ use tokio::task::spawn_blocking;
 
 use crate::modes::{self, Changed};
 
-const PLACE: &str = "/dev/tty";
+/// The controlling terminal of whoever opens it.
+pub(super) const PLACE: &str = "/dev/tty";
 /// How often a terminal that takes no output is tried again.
 const ROOM: Duration = Duration::from_millis(250);
 
@@ -52,6 +53,13 @@ const COLUMNS: usize = 80;
 pub(super) struct Device {
     file: Arc<File>,
     _modes: Changed,
+}
+
+/// Says `text` in a row of its own, on a terminal whose modes are as before.
+pub(super) fn say(text: &str) {
+    if let Some(file) = open().ok().filter(is_foreground) {
+        let _ = (&file).write(format!("{text}\r\n").as_bytes());
+    }
 }
 
 /// Whether somebody is there to be asked: there is a controlling terminal that can be cleared of a program's text, and

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use confine_core::approval::{By, RefusalKind, SessionId};
-use confine_core::denial::Certainty;
+use confine_core::denial::{Certainty, Target};
 use confine_core::escalate::{Done, Escalation, Grant, Proposal, Step};
 use confine_core::policy::ApprovalDefault;
 use confine_core::policy::resolve::Written;
 use confine_core::report::{Attempt, Refusal};
 use confine_core::{AbsPath, Argv, LaunchFault, LaunchStage, Policy, Report};
-use confine_runner::approvals::{ApprovalsError, Asked, Decided, Pass};
+use confine_runner::approvals::{ApprovalsError, Asked, Pass};
 
-use super::asking::{self, Asking};
+use super::asking::{self, Asking, Said};
 use super::call::Call;
 use super::input::Input;
 use super::stop::Stops;
@@ -26,6 +26,8 @@ const ONCE: &str =
 
 const NEVER: &str = "approval needed, and a workspace's own policy says `never`";
 const STOPPED: &str = "approval needed, and confine was told to stop";
+const CHANGED: &str = "the host changed since the question";
+const TAKEN: &str = "approval needed, but another question stood on the terminal";
 
 /// Runs the command, and again after each denial for which somebody allows the smallest grant that would lift it.
 ///
@@ -106,29 +108,24 @@ impl Rounds<'_> {
         if !self.input.is_repeatable() {
             return Round::Over(Some(refused(RefusalKind::Unavailable, ONCE.to_owned())));
         }
-        let (decided, asked) = match self.ask(&proposal, stops).await {
-            Ok(Some(answered)) => answered,
-            Ok(None) => return Round::Over(Some(refused(RefusalKind::Cancelled, STOPPED.to_owned()))),
-            Err(error) => return Round::Over(Some(refused(RefusalKind::Unavailable, error.to_string()))),
-        };
         let before = self.escalation.granted().to_vec();
-        match (self.escalation.answer(decided.outcome.clone()), decided.pass) {
-            (Step::Rerun(policy), Some(pass)) => {
-                match self.again(pass, &asked, &policy, &before, stops).await {
-                    Ok(()) => Round::Ran,
-                    Err(reason) => Round::Over(Some(refused(RefusalKind::Rejected, reason))),
-                }
+        let said = self.ask(&proposal, stops).await;
+        let allowed = self.allowed(said).await;
+        // Only now is it certain: an answer that cannot be written down, or is good for nothing any more, allows nothing.
+        if let Some(asking) = &mut self.asking {
+            asking.says(allowed.as_ref().map_or_else(|refusal| end(refusal.as_ref()), |_| "allowed"));
+        }
+        match allowed {
+            Ok(policy) => {
+                self.again(&policy, &before, stops).await;
+                Round::Ran
             }
-            _ => Round::Over(Refusal::of(&decided.outcome, decided.by)),
+            Err(refusal) => Round::Over(refusal),
         }
     }
 
-    async fn ask(
-        &mut self,
-        proposal: &Proposal,
-        stops: &mut Stops,
-    ) -> Result<Option<(Decided, Asked)>, ApprovalsError> {
-        let asking = match self.asking.take() {
+    async fn ask(&mut self, proposal: &Proposal, stops: &mut Stops) -> Result<Said, ApprovalsError> {
+        let mut asking = match self.asking.take() {
             Some(asking) => asking,
             None => Asking::begin(&self.session, &self.call.policy).await?,
         };
@@ -137,22 +134,38 @@ impl Rounds<'_> {
         answered
     }
 
-    /// Runs it with what was allowed.
+    /// The policy of one more run, where that is allowed.
+    async fn allowed(&mut self, said: Result<Said, ApprovalsError>) -> Result<Policy, Option<Refusal>> {
+        let (decided, asked) = match said {
+            Ok(Said::Decided(answered)) => *answered,
+            Ok(Said::Stopped) => return Err(Some(refused(RefusalKind::Cancelled, STOPPED.to_owned()))),
+            Ok(Said::Taken) => return Err(Some(refused(RefusalKind::Unavailable, TAKEN.to_owned()))),
+            Err(error) => return Err(Some(refused(RefusalKind::Unavailable, error.to_string()))),
+        };
+        match (self.escalation.answer(decided.outcome.clone()), decided.pass) {
+            (Step::Rerun(policy), Some(pass)) => {
+                let used = self.used(pass, &asked, &policy).await;
+                used.map_err(|reason| Some(refused(RefusalKind::Rejected, reason)))
+            }
+            _ => Err(Refusal::of(&decided.outcome, decided.by)),
+        }
+    }
+
+    /// Uses the approval, which is good once.
     ///
     /// # Errors
-    /// Why the approval is not good for that any more.
-    async fn again(
-        &mut self,
-        pass: Pass,
-        asked: &Asked,
-        policy: &Policy,
-        before: &[Grant],
-        stops: &mut Stops,
-    ) -> Result<(), String> {
+    /// Why it is not good for that any more.
+    async fn used(&self, pass: Pass, asked: &Asked, allowed: &Policy) -> Result<Policy, String> {
         self.input.rewind().map_err(|error| format!("standard input cannot be read again: {error}"))?;
+        self.fresh(allowed)?;
         pass.consume(asked).await.map_err(|refused| refused.to_string())?;
+        // Once more, since what is bound to it is measured meanwhile.
+        self.fresh(allowed)
+    }
+
+    /// Runs it with what was allowed.
+    async fn again(&mut self, policy: &Policy, before: &[Grant], stops: &mut Stops) {
         self.attempts.push(attempt(&self.ended.report, before));
-        let policy = &self.fresh(policy);
         let ended = match self.call.command(policy) {
             Ok(command) => follow::follow(command, stops, false).await,
             Err(fault) => Err(fault),
@@ -160,15 +173,22 @@ impl Rounds<'_> {
         let ended = ended.unwrap_or_else(|fault| self.call.unstarted(policy, fault));
         let earlier = std::mem::replace(&mut self.ended, ended).report;
         gather(&mut self.ended.report, earlier);
-        Ok(())
     }
 
     /// What was allowed, as the host is now: what listens since the question is hidden too. Never more than that.
-    fn fresh(&self, allowed: &Policy) -> Policy {
-        let layer = Grant::layer(self.escalation.granted()).ok();
-        let fresh = layer.and_then(|layer| (self.widen)(&layer).ok());
-        let fresh = fresh.filter(|fresh| fresh.id == allowed.id && allowed.covers(fresh));
-        fresh.unwrap_or_else(|| allowed.clone())
+    ///
+    /// # Errors
+    /// What was granted is something else by now: a link stands there, or what was to be made is there.
+    fn fresh(&self, allowed: &Policy) -> Result<Policy, String> {
+        let granted = self.escalation.granted();
+        let layer = Grant::layer(granted).map_err(|error| error.to_string())?;
+        let fresh = (self.widen)(&layer).map_err(|error| format!("{CHANGED}: {error}"))?;
+        if !granted.iter().all(|grant| opens_the_same(grant, allowed, &fresh)) {
+            return Err(CHANGED.to_owned());
+        }
+        // What is wider elsewhere is not taken over, as where a hidden socket is gone.
+        let narrower = fresh.id == allowed.id && allowed.covers(&fresh);
+        Ok(if narrower { fresh } else { allowed.clone() })
     }
 
     async fn finish(mut self, refusal: Option<Refusal>) -> Ended {
@@ -184,6 +204,33 @@ impl Rounds<'_> {
         self.ended.report.refusal = refusal;
         self.ended.report.attempts = self.attempts;
         self.ended
+    }
+}
+
+/// Whether a grant means in `fresh` what it does in `allowed`.
+fn opens_the_same(grant: &Grant, allowed: &Policy, fresh: &Policy) -> bool {
+    let Grant::Grants(targets) = grant else { return true };
+    let (allowed, fresh) = (&allowed.fs, &fresh.fs);
+    targets.iter().all(|target| match target {
+        Target::Read(path)
+        | Target::Write(path)
+        | Target::Precreate(path)
+        | Target::Socket(path)
+        | Target::Device(path) => {
+            allowed.access_at(path) == fresh.access_at(path)
+                && allowed.precreate.contains(path) == fresh.precreate.contains(path)
+        }
+        Target::Git(_) | Target::Connect(_) | Target::Process(_) | Target::Syscall(_) => true,
+    })
+}
+
+/// How a question ended that allowed nothing.
+fn end(refusal: Option<&Refusal>) -> &'static str {
+    match refusal.map(|refusal| refusal.outcome) {
+        Some(RefusalKind::Rejected) | None => "refused",
+        Some(RefusalKind::Cancelled) => "cancelled",
+        Some(RefusalKind::TimedOut) => "not answered",
+        Some(RefusalKind::Unavailable) => "not allowed",
     }
 }
 

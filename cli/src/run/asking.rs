@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use confine_core::approval::{ApprovalPolicy, SessionId, SessionMode};
+use confine_core::approval::{ApprovalPolicy, DEADLINE, SessionId, SessionMode};
 use confine_core::escalate::Proposal;
 use confine_core::policy::Mode;
 use confine_core::{LaunchFault, Policy};
@@ -12,7 +12,7 @@ use confine_runner::places::Places;
 use super::stop::Stops;
 use crate::audit::SESSION;
 use crate::fault;
-use crate::prompt::{self, Person};
+use crate::prompt::{self, Claim, Person};
 
 /// The session of this call: the one that the caller names, or one of its own.
 ///
@@ -32,6 +32,18 @@ pub(super) struct Asking {
     approvals: Approvals,
     turn: Turn,
     person: Arc<Person>,
+    /// From before a question until its end is said.
+    claim: Option<Claim>,
+}
+
+/// What came of a question.
+pub(super) enum Said {
+    /// It is decided.
+    Decided(Box<(Decided, Asked)>),
+    /// confine is told to stop.
+    Stopped,
+    /// Another question stood on the terminal all the time.
+    Taken,
 }
 
 impl Asking {
@@ -48,19 +60,29 @@ impl Asking {
         if prompt::is_there() {
             approvals.approver(person.clone());
         }
-        Ok(Self { approvals, turn, person })
+        Ok(Self { approvals, turn, person, claim: None })
     }
 
-    /// Asks for what `proposal` says beyond `policy`; `None` where confine is told to stop meanwhile.
+    /// Asks for what `proposal` says beyond `policy`. The time to answer begins once the terminal is this question's. Where
+    /// one was shown, [`Self::says`] is to follow.
     ///
     /// # Errors
     /// What is kept cannot be trusted.
     pub(super) async fn ask(
-        &self,
+        &mut self,
         proposal: &Proposal,
         policy: &Policy,
         stops: &mut Stops,
-    ) -> Result<Option<(Decided, Asked)>, ApprovalsError> {
+    ) -> Result<Said, ApprovalsError> {
+        if prompt::is_there() {
+            self.claim = tokio::select! {
+                claim = Claim::wait(DEADLINE) => claim.ok().flatten(),
+                _ = stops.next() => return Ok(Said::Stopped),
+            };
+            if self.claim.is_none() {
+                return Ok(Said::Taken);
+            }
+        }
         let asked = Asked::proposal(proposal, policy.clone());
         let decided = tokio::select! {
             decided = self.approvals.request(&self.turn, &asked) => Some(decided),
@@ -68,7 +90,16 @@ impl Asking {
         };
         // Whatever has decided: the terminal is as before when anything else happens.
         self.person.is_done().await;
-        decided.map(|decided| Ok((decided?, asked))).transpose()
+        match decided {
+            Some(decided) => Ok(Said::Decided(Box::new((decided?, asked)))),
+            None => Ok(Said::Stopped),
+        }
+    }
+
+    /// Says on the terminal how its question ended, and leaves it to the next one.
+    pub(super) fn says(&mut self, how: &str) {
+        self.person.ends(how);
+        self.claim = None;
     }
 
     /// Closes the turn. What cannot be written down any more changes nothing: the run is over.

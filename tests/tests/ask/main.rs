@@ -16,6 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 const QUESTION: &str = "yes/no/cancel? (no in 60 s)";
 
 mod grant;
+mod others;
 mod screen;
 mod session;
 mod terminal;
