@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::{FlockOperation, OFlags, flock, major, minor};
@@ -61,7 +61,7 @@ fn forget_inherited() {
 fn open() -> io::Result<File> {
     let device = controlling(&std::fs::read("/proc/self/stat")?);
     let named = device.and_then(|device| names(device).into_iter().find_map(|name| open_as(&name, device)));
-    named.map_or_else(|| open_plain(&PathBuf::from(PLACE)), Ok)
+    named.map_or_else(|| open_plain(Path::new(PLACE)), Ok)
 }
 
 /// The places where it may be: a stream of ours, or one of the names that terminals have.
@@ -71,7 +71,7 @@ fn names((_, minor): Device) -> Vec<PathBuf> {
     streams.chain(others).map(PathBuf::from).collect()
 }
 
-fn open_as(name: &PathBuf, device: Device) -> Option<File> {
+fn open_as(name: &Path, device: Device) -> Option<File> {
     let is = |metadata: std::fs::Metadata| {
         let number = metadata.rdev();
         metadata.file_type().is_char_device() && (major(number), minor(number)) == device
@@ -79,7 +79,7 @@ fn open_as(name: &PathBuf, device: Device) -> Option<File> {
     std::fs::metadata(name).is_ok_and(is).then(|| open_plain(name).ok()).flatten()
 }
 
-fn open_plain(name: &PathBuf) -> io::Result<File> {
+fn open_plain(name: &Path) -> io::Result<File> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(name)
 }
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn the_controlling_terminal_is_found_behind_any_name() {
         assert_eq!(controlling(b"42 (a) b (c)) S 1 2 3 34819 3 0"), Some((136, 3)));
-        assert_eq!(controlling(b"42 (a) S 1 2 3 1083396 3 0"), Some((136, 260 | 4)));
+        assert_eq!(controlling(b"42 (a) S 1 2 3 1083396 3 0"), Some((136, 260)));
         assert_eq!(controlling(b"42 (a) S 1 2 3 0 -1 0"), None);
         assert_eq!(controlling(b""), None);
     }
