@@ -112,8 +112,12 @@ impl Client {
     /// When there is none in time, or the connection ends first.
     #[track_caller]
     pub fn next(&mut self, kind: &str, is: impl Fn(&Value) -> bool) -> Value {
-        let wanted = |message: &Value| message["kind"] == kind && is(message);
-        if let Some(at) = self.passed.iter().position(wanted) {
+        self.of_which(kind, |message| message["kind"] == kind && is(message))
+    }
+
+    #[track_caller]
+    fn of_which(&mut self, kind: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+        if let Some(at) = self.passed.iter().position(&wanted) {
             return self.passed.remove(at);
         }
         loop {
@@ -132,6 +136,23 @@ impl Client {
     #[track_caller]
     pub fn of(&mut self, kind: &str, run: &str) -> Value {
         self.next(kind, |message| message["run"] == run)
+    }
+
+    /// The next message about `run` of one of these kinds.
+    ///
+    /// # Panics
+    /// As [`Client::next`].
+    #[track_caller]
+    pub fn next_of_any(&mut self, run: &str, kinds: &[&str]) -> Value {
+        self.of_which(kinds.join("` or `").as_str(), |message| {
+            message["run"] == run && kinds.iter().any(|kind| message["kind"] == *kind)
+        })
+    }
+
+    /// Everything of `kind` that was read and not asked for, up to now.
+    pub fn take(&mut self, kind: &str) -> Vec<Value> {
+        self.passed.extend(self.lines.try_iter());
+        self.passed.extract_if(.., |message| message["kind"] == kind).collect()
     }
 
     /// The report of `run`, once it is over.

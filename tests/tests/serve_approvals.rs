@@ -69,7 +69,7 @@ fn a_denial_is_asked_about_and_a_yes_is_good_for_exactly_that_once() {
         let question = client.of("approval/request", "b");
         client.say(json!({ "kind": "run/cancel", "run": "b" }));
         assert_eq!(client.of("approval/decided", "b")["outcome"]["kind"], "cancelled");
-        assert_eq!(client.report("b")["verdict"], "denied");
+        assert_eq!(client.report("b")["verdict"], "cancelled");
         assert_eq!(content(&file).as_deref(), Some("yes\n"));
         // Too late.
         answer(&mut client, &question, "allow-once");
@@ -135,6 +135,33 @@ fn a_request_ahead_is_asked_about_before_the_start_and_one_that_is_not_wider_nev
     ] {
         client.start(&scene, "c", &["true"], fields.clone());
         assert_eq!(client.of("error", "c")["fault"], fault, "{fields}");
+    }
+}
+
+/// A cancel that comes while the tree of a denied attempt is being wound up, or at any time around that.
+#[test]
+fn once_a_run_is_cancelled_nothing_of_it_begins_whatever_is_answered_then() {
+    needs!(root, bwrap);
+    let scene = scene();
+    let mut client = Client::stdio(&scene).greet("ask");
+    for delay in (0..=20).chain(0..=8) {
+        let file = outside(&scene, &format!("file-{delay}"));
+        let script = format!("echo said; echo x >> {}", file.display());
+        client.start(&scene, "a", &["sh", "-c", &script], json!({}));
+        client.next("run/output", |one| one["run"] == "a" && one["stream"] == "stdout");
+        std::thread::sleep(Duration::from_millis(delay));
+        client.say(json!({ "kind": "run/cancel", "run": "a" }));
+        let result = loop {
+            let next = client.next_of_any("a", &["approval/request", "run/result"]);
+            if next["kind"] == "run/result" {
+                break next;
+            }
+            answer(&mut client, &next, "allow-once");
+        };
+        assert_eq!(result["report"]["verdict"], "cancelled", "after {delay} ms: {result:#}");
+        let started = client.take("run/started");
+        assert_eq!(started.len(), 1, "after {delay} ms: {started:?}");
+        assert!(!is_there(&file), "after {delay} ms");
     }
 }
 

@@ -108,6 +108,9 @@ impl Rounds<'_> {
         if !self.input.is_repeatable() {
             return Round::Over(Some(refused(RefusalKind::Unavailable, ONCE.to_owned())));
         }
+        if stops.is_told().await {
+            return Round::Over(Some(refused(RefusalKind::Cancelled, STOPPED.to_owned())));
+        }
         let before = self.escalation.granted().to_vec();
         let said = self.ask(&proposal, stops).await;
         let allowed = self.allowed(said).await;

@@ -69,6 +69,18 @@ impl Stops {
     }
 }
 
+impl Stops {
+    /// Whether confine was ever told to stop. What the program made of it changes nothing.
+    pub(crate) async fn is_told(&mut self) -> bool {
+        tokio::select! {
+            biased;
+            _ = self.next() => {}
+            () = std::future::ready(()) => {}
+        }
+        self.asked.first.is_some()
+    }
+}
+
 impl Asked {
     fn step(&mut self, signal: i32) -> Step {
         let Some(first) = self.first else {

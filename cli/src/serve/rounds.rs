@@ -11,12 +11,15 @@ use confine_core::{Argv, LaunchFault, LaunchStage, Outcome, Policy, Report, Verd
 use confine_runner::approvals::{Asked, Pass, Turn};
 
 use super::asking::{Answered, Question};
-use super::run::{Course, Finish, Order, blocking};
+use super::run::{Course, Finish, blocking};
 use crate::attempts::{attempt, gather};
 use crate::request::Resolved;
 
 /// Why nobody is asked where standard input is gone.
 const ONCE: &str = "approval needed, but the command has read a pipe, which cannot be given to it again";
+
+/// Why nobody is asked, and nothing begins, once the client wants no more.
+const CANCELLED: &str = "the run was cancelled";
 
 /// A run, launch by launch.
 pub(super) struct Rounds<'a> {
@@ -66,10 +69,13 @@ impl<'a> Rounds<'a> {
         };
         let mut yes = None;
         loop {
+            if !matches!(step, Step::Done(_)) && self.course.is_cancelled() {
+                return Ok(Some(refused(RefusalKind::Cancelled, CANCELLED)));
+            }
             step = match step {
                 Step::Rerun(policy) => {
                     let policy = if yes.is_some() { self.fresh(policy).await? } else { policy };
-                    if let Some(refusal) = used(yes.take()).await {
+                    if let Some(refusal) = self.used(yes.take()).await {
                         return Ok(Some(refusal));
                     }
                     self.launch(&policy).await?;
@@ -157,10 +163,23 @@ impl<'a> Rounds<'a> {
         let policy = self.machine.as_ref().map_or(&self.resolved.policy, Escalation::policy);
         let environment = self.course.house.environment(self.course.launch.environment.as_ref())?;
         let asked = Asked::proposal(proposal, policy.clone()).environment(environment);
-        let question = Question { run: &self.course.launch.run, turn: &turn, proposal, asked };
-        let (desk, voice, orders) = (&self.course.desk, &self.course.voice, &mut self.course.orders);
-        let stop = async { while let Some(Order::Signal(_)) = orders.recv().await {} };
-        Ok(desk.ask(question, voice, stop).await)
+        let launch = self.course.launch.clone();
+        let question = Question { run: &launch.run, turn: &turn, proposal, asked };
+        let (desk, voice) = (self.course.desk.clone(), self.course.voice.clone());
+        Ok(desk.ask(question, &voice, self.course.stopped()).await)
+    }
+
+    /// Uses a yes up, unless the client wants no more of the run by now; why nothing begins.
+    async fn used(&mut self, yes: Option<(Pass, Box<Asked>)>) -> Over {
+        if self.course.is_cancelled() {
+            return Some(refused(RefusalKind::Cancelled, CANCELLED));
+        }
+        let (pass, asked) = yes?;
+        let refusal = pass.consume(&asked).await.err().map(|refusal| refusal.to_string());
+        match refusal {
+            Some(reason) => Some(refused(RefusalKind::Rejected, &reason)),
+            None => self.course.is_cancelled().then(|| refused(RefusalKind::Cancelled, CANCELLED)),
+        }
     }
 
     /// Why nobody is asked. Before the first launch that is a no: it was asked for, and is not to be had.
@@ -179,20 +198,31 @@ impl<'a> Rounds<'a> {
     }
 
     fn finish(&mut self, refusal: Over) -> Finish {
-        let Some(Finish { report, outcome }) = self.last.take() else { return self.unstarted(refusal) };
+        let is_cut = self.is_cut(refusal.as_ref());
+        let last = self.last.take();
+        let Finish { mut report, outcome } = last.unwrap_or_else(|| self.unstarted(is_cut));
+        if is_cut {
+            (report.outcome, report.verdict) = (OutcomeNote::Cancelled, Verdict::Cancelled);
+        }
         let attempts = std::mem::take(&mut self.attempts);
         let attempts = if attempts.len() > 1 { attempts } else { Vec::new() };
         Finish { report: Report { refusal, attempts, ..report }, outcome }
     }
 
-    /// Refused before anything started.
-    fn unstarted(&self, refusal: Over) -> Finish {
+    /// Whether the client's `run/cancel` ended it, and not its program, nor a no.
+    fn is_cut(&self, refusal: Option<&Refusal>) -> bool {
+        self.course.cancelled && refusal.is_some_and(|refusal| refusal.outcome == RefusalKind::Cancelled)
+    }
+
+    /// Refused, or cancelled, before anything started.
+    fn unstarted(&self, is_cut: bool) -> Finish {
         let fault = LaunchFault::new(LaunchStage::Usage, "run what was refused");
         let Finish { report, .. } =
             self.course.unstarted(Some(&self.resolved), Some(&self.resolved.policy), fault);
         let (outcome, verdict) = (OutcomeNote::NotStarted, Verdict::Refused);
-        let report = Report { outcome, verdict, refusal, launch_fault: None, ..report };
-        Finish { report, outcome: Outcome::NotStarted }
+        let report = Report { outcome, verdict, launch_fault: None, ..report };
+        let cancelled = Outcome::Cancelled { code: None, signal: None };
+        Finish { report, outcome: if is_cut { cancelled } else { Outcome::NotStarted } }
     }
 }
 
@@ -205,13 +235,6 @@ fn widen(course: &Course, resolved: &Arc<Resolved>) -> Widen {
         command.confined().map_err(|refused| refused.fault().text)?;
         Ok(policy)
     })
-}
-
-/// Uses a yes up; why it is not good for this any more.
-async fn used(yes: Option<(Pass, Box<Asked>)>) -> Option<Refusal> {
-    let (pass, asked) = yes?;
-    let refusal = pass.consume(&asked).await.err()?;
-    Some(refused(RefusalKind::Rejected, &refusal.to_string()))
 }
 
 fn refused(outcome: RefusalKind, reason: &str) -> Refusal {

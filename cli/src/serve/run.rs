@@ -10,6 +10,7 @@ use confine_runner::approvals::Turn;
 use confine_runner::{Run, Stdio};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::mpsc::error::TryRecvError;
 use tokio::task::{JoinSet, spawn_blocking};
 
 use super::asking::Desk;
@@ -46,6 +47,8 @@ pub(super) struct Course {
     pub(super) orders: UnboundedReceiver<Order>,
     /// What the client sends, where the program reads that.
     pub(super) outlet: Option<Outlet>,
+    /// Whether the client wants no more of it. That stays, whenever it was said.
+    pub(super) cancelled: bool,
 }
 
 /// A run that came to its end.
@@ -135,19 +138,53 @@ impl Course {
         let waited = run.wait();
         tokio::pin!(waited);
         loop {
-            let order = tokio::select! {
-                report = &mut waited => return report,
-                order = self.orders.recv() => order,
-            };
-            match order {
-                Some(Order::Signal(signal)) => cancel.signal(signal),
-                Some(Order::Cancel) => cancel.cancel(None),
-                Some(Order::Leave) => self.turn = None,
-                None => {
-                    cancel.cancel(None);
-                    return waited.await;
-                }
+            if self.cancelled {
+                cancel.cancel(None);
+                return waited.await;
             }
+            let order = tokio::select! {
+                biased;
+                order = self.orders.recv() => order,
+                report = &mut waited => return report,
+            };
+            if let Some(Order::Signal(signal)) = order {
+                cancel.signal(signal);
+            }
+            self.heed(order);
+        }
+    }
+
+    /// Takes what the client ordered since; whether it wants no more of the run.
+    pub(super) fn is_cancelled(&mut self) -> bool {
+        loop {
+            match self.orders.try_recv() {
+                Ok(order) => self.heed(Some(order)),
+                Err(TryRecvError::Disconnected) => self.heed(None),
+                Err(TryRecvError::Empty) => return self.cancelled,
+            }
+            if self.cancelled {
+                return true;
+            }
+        }
+    }
+
+    /// Until a question of this run is no longer wanted.
+    pub(super) async fn stopped(&mut self) {
+        loop {
+            let order = self.orders.recv().await;
+            self.heed(order);
+            if !matches!(order, Some(Order::Signal(_))) {
+                return;
+            }
+        }
+    }
+
+    /// What stays of an order. Without anybody who gives them, the run is over.
+    fn heed(&mut self, order: Option<Order>) {
+        match order {
+            Some(Order::Signal(_)) => {}
+            Some(Order::Leave) => self.turn = None,
+            Some(Order::Cancel) | None => self.cancelled = true,
         }
     }
 }

@@ -216,6 +216,7 @@ impl Session {
             launch: Arc::new(launch),
             orders: given,
             outlet,
+            cancelled: false,
         };
         self.tasks.spawn(async { Some(course.run().await) });
         Ok(())
