@@ -8,6 +8,7 @@ mod asking;
 mod channel;
 mod front;
 mod house;
+mod outbox;
 mod relay;
 mod rounds;
 mod run;

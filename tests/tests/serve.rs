@@ -2,11 +2,10 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
 use std::time::Duration;
 
 use confine_tests::served::{Client, Server};
-use confine_tests::world::{assert_gone, content, is_there, living, marker, within};
+use confine_tests::world::{assert_gone, is_there, living, marker, within};
 use confine_tests::{Backend, Finished, Scene, User, each, needs};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -78,39 +77,6 @@ fn output_is_text_where_it_can_be_and_base64_where_not() {
     assert_eq!(text(&mut client, "text"), "€€\n".repeat(40_000));
     let bytes = client.of("run/output", "bytes");
     assert_eq!(bytes["data"], json!({ "base64": "/wr+" }));
-}
-
-#[test]
-fn a_client_that_does_not_read_holds_up_its_own_runs_only() {
-    needs!(root, bwrap);
-    let scene = scene(User::Root);
-    let server = Server::new(&scene);
-    let flood = marker();
-    let mut slow = std::os::unix::net::UnixStream::connect(server.path()).expect("it listens");
-    let script =
-        format!("sleep {flood} & while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; : > beat; done");
-    let hello = json!({ "kind": "hello", "version": 1 });
-    let start = json!({ "kind": "run/start", "run": "flood", "command": ["sh", "-c", script], "cwd": scene.workspace() });
-    std::io::Write::write_all(&mut slow, format!("{hello}\n{start}\n").as_bytes()).expect("room");
-    let beat = scene.workspace().join("beat");
-    assert!(within(PATIENCE, || is_there(&beat)), "the flood runs");
-    let is_still = || {
-        let _ = fs::remove_file(&beat);
-        !within(Duration::from_millis(100), || is_there(&beat))
-    };
-    assert!(within(PATIENCE, is_still), "the program waits for its reader");
-
-    let mut other = Client::socket(server.path()).greet("never");
-    other.start(&scene, "quick", &["true"], json!({}));
-    assert_eq!(other.report("quick")["verdict"], "passed");
-    let status = content(Path::new(&format!("/proc/{}/status", server.pid()))).expect("it lives");
-    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a size");
-    let kilobytes: u64 = resident.trim().trim_end_matches(" kB").parse().expect("a number");
-    assert!(kilobytes < 64 * 1024, "{kilobytes} kB");
-
-    let cancel = json!({ "kind": "run/cancel", "run": "flood" });
-    std::io::Write::write_all(&mut slow, format!("{cancel}\n").as_bytes()).expect("room");
-    assert_gone(&flood, PATIENCE);
 }
 
 #[test]

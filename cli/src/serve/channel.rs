@@ -69,6 +69,11 @@ impl Voice {
         self.0.reserve().await.map(Room).map_err(|_| Gone)
     }
 
+    /// Room, where there is some at this moment.
+    pub(super) fn room_now(&self) -> Option<Room<'_>> {
+        self.0.try_reserve().ok().map(Room)
+    }
+
     /// Waits until nobody reads any more.
     pub(super) async fn gone(&self) {
         self.0.closed().await;
@@ -78,8 +83,13 @@ impl Voice {
 impl Room<'_> {
     /// Says it.
     pub(super) fn say(self, message: &ToClient) -> Result<(), Gone> {
-        self.0.send(message.encode().map_err(|_| Gone)?);
+        self.write(message.encode().map_err(|_| Gone)?);
         Ok(())
+    }
+
+    /// Says a line that is encoded.
+    pub(super) fn write(self, line: Vec<u8>) {
+        self.0.send(line);
     }
 }
 

@@ -20,6 +20,7 @@ use super::answers::{self, Topic};
 use super::asking::Desk;
 use super::channel::{Channel, Gone};
 use super::house::House;
+use super::outbox::Outbox;
 use super::run::{Course, Order, blocking};
 use super::stdin::{self, Inlet};
 use crate::version;
@@ -30,7 +31,8 @@ const MOST_RUNS: usize = 64;
 const MOST_TURNS: usize = 64;
 /// How long the runs of a client that is gone may take to end by themselves once they were told to.
 const PATIENCE: Duration = Duration::from_secs(5);
-
+/// How long a client may take to say hello.
+const GREETING: Duration = Duration::from_secs(10);
 /// How long it may take to write down that nobody answers any more.
 const FAREWELL: Duration = Duration::from_secs(1);
 
@@ -38,6 +40,7 @@ const FAREWELL: Duration = Duration::from_secs(1);
 pub(super) struct Session {
     house: Arc<House>,
     channel: Channel,
+    outbox: Outbox,
     /// `None` before the greeting.
     desk: Option<Arc<Desk>>,
     runs: BTreeMap<Name, Entry>,
@@ -78,6 +81,7 @@ impl Session {
     pub(super) fn new(house: Arc<House>, channel: Channel) -> Self {
         Self {
             house,
+            outbox: Outbox::new(channel.voice.clone()),
             channel,
             desk: None,
             runs: BTreeMap::new(),
@@ -96,36 +100,37 @@ impl Session {
         }
         // Without anybody who could give them orders, runs end.
         self.runs.clear();
-        let ended = async { while self.tasks.join_next().await.is_some() {} };
+        let ended = async {
+            self.outbox.flush().await;
+            while self.tasks.join_next().await.is_some() {}
+        };
         let _ = timeout(PATIENCE, ended).await;
     }
 
     async fn greet(&mut self) -> Result<Next, Gone> {
-        let (about, greeting) = match self.channel.heard.recv().await {
-            None => return Ok(Next::End),
-            Some(Ok((about, FromClient::Hello(greeting)))) => (about, greeting),
-            Some(Ok((about, _))) => {
-                return self
-                    .end(complaint(about, Wrong::new(Fault::NoHello, "the first line is a `hello`")))
-                    .await;
-            }
-            Some(Err(malformed)) => return self.end(malformed.into()).await,
+        // Whoever says nothing is not to take another's place.
+        let heard = timeout(GREETING, self.channel.heard.recv()).await;
+        let (about, greeting) = match heard {
+            Ok(None) => return Ok(Next::End),
+            Ok(Some(Ok((about, FromClient::Hello(greeting))))) => (about, greeting),
+            Ok(Some(Ok((about, _)))) => return self.end(complaint(about, no_hello())),
+            Ok(Some(Err(malformed))) => return self.end(malformed.into()),
+            Err(_) => return self.end(complaint(Names::default(), no_hello())),
         };
         if greeting.version != VERSION {
             let text = format!("version {} is not spoken here: {VERSION} is", greeting.version);
-            return self.end(complaint(about, Wrong::new(Fault::Version, text))).await;
+            return self.end(complaint(about, Wrong::new(Fault::Version, text)));
         }
         let voice = self.channel.voice.clone();
         let desk = match blocking(move || Desk::open(&greeting, voice)).await {
             Ok(desk) => self.desk.insert(Arc::new(desk)),
             Err(fault) => {
-                return self
-                    .end(Complaint { launch_fault: Some(fault.clone()), ..complaint(about, fault.into()) })
-                    .await;
+                let launch_fault = Some(fault.clone());
+                return self.end(Complaint { launch_fault, ..complaint(about, fault.into()) });
             }
         };
         let welcome = Self::welcome(desk);
-        self.say(&ToClient::Hello(welcome)).await
+        self.say(&ToClient::Hello(welcome))
     }
 
     fn welcome(desk: &Desk) -> Welcome {
@@ -151,15 +156,16 @@ impl Session {
                 return Ok(Next::Go);
             }
             () = self.channel.voice.gone() => return Ok(Next::End),
+            said = self.outbox.next() => return said.map(|()| Next::Go),
             heard = self.channel.heard.recv() => heard,
         };
         match heard {
             None => Ok(Next::End),
             Some(Ok((about, message))) => self.take(about, message).await,
-            Some(Err(malformed)) if malformed.fault == Fault::TooLong => self.end(malformed.into()).await,
+            Some(Err(malformed)) if malformed.fault == Fault::TooLong => self.end(malformed.into()),
             Some(Err(malformed)) => {
                 self.distrust(&malformed).await;
-                self.say(&ToClient::Error(Box::new(malformed.into()))).await
+                self.say(&ToClient::Error(Box::new(malformed.into())))
             }
         }
     }
@@ -172,13 +178,16 @@ impl Session {
             FromClient::RunSignal(Signalled { run, signal }) => self.signal(&run, signal),
             FromClient::RunCancel(cancelled) => self.order(&cancelled.run, Order::Cancel),
             FromClient::TurnOpen(named) => return self.open(about, named).await,
-            FromClient::TurnClose(named) => return self.close(about, named).await,
+            FromClient::TurnClose(named) => return self.close(about, named),
             FromClient::ApprovalAnswer(ruling) => {
                 let id = ruling.approval.clone();
                 self.rule(&id, Said::Answer(ruling.answer())).await
             }
             FromClient::ApprovalCancel(withdrawn) => self.rule(&withdrawn.approval, Said::Nothing).await,
-            FromClient::Probe(asked) => return self.say(&answers::probe(&self.house, asked)).await,
+            FromClient::Probe(asked) => {
+                let found = answers::probe(&self.house, asked);
+                return self.say(&found);
+            }
             FromClient::Plan(question) => self.ask(Topic::Plan, question, &about),
             FromClient::PolicyCheck(question) => self.ask(Topic::Check, question, &about),
             FromClient::PolicyShow(question) => self.ask(Topic::Show, question, &about),
@@ -186,7 +195,7 @@ impl Session {
         };
         match taken {
             Ok(()) => Ok(Next::Go),
-            Err(wrong) => self.complain(about, wrong).await,
+            Err(wrong) => self.complain(about, wrong),
         }
     }
 
@@ -305,41 +314,42 @@ impl Session {
 
     async fn open(&mut self, about: Names, TurnNamed { turn }: TurnNamed) -> Result<Next, Gone> {
         if self.turns.contains_key(&turn) {
-            return self.complain(about, Wrong::new(Fault::TurnExists, "a turn of that name is open")).await;
+            return self.complain(about, Wrong::new(Fault::TurnExists, "a turn of that name is open"));
         }
         if self.turns.len() >= MOST_TURNS {
             let text = format!("a connection has at most {MOST_TURNS} turns at once");
-            return self.complain(about, Wrong::new(Fault::TooManyRuns, text)).await;
+            return self.complain(about, Wrong::new(Fault::TooManyRuns, text));
         }
         let Some(desk) = &self.desk else { return Ok(Next::End) };
         match desk.turn().await {
             Ok(opened) => drop(self.turns.insert(turn.clone(), Arc::new(opened))),
-            Err(fault) => return self.complain(about, fault.into()).await,
+            Err(fault) => return self.complain(about, fault.into()),
         }
-        self.say(&ToClient::TurnOpen(TurnChanged { turn })).await
+        self.say(&ToClient::TurnOpen(TurnChanged { turn }))
     }
 
-    async fn close(&mut self, about: Names, TurnNamed { turn }: TurnNamed) -> Result<Next, Gone> {
-        let Some(closed) = self.turns.remove(&turn) else { return self.complain(about, no_turn()).await };
+    fn close(&mut self, about: Names, TurnNamed { turn }: TurnNamed) -> Result<Next, Gone> {
+        let Some(closed) = self.turns.remove(&turn) else { return self.complain(about, no_turn()) };
         for entry in self.runs.values().filter(|entry| entry.turn.as_ref() == Some(&turn)) {
             // It may be over at this moment.
             let _ = entry.orders.send(Order::Leave);
         }
         // Where runs are in it, it is closed when the last of them has left.
         drop(closed);
-        self.say(&ToClient::TurnClose(TurnChanged { turn })).await
+        self.say(&ToClient::TurnClose(TurnChanged { turn }))
     }
 
-    async fn say(&self, message: &ToClient) -> Result<Next, Gone> {
-        self.channel.voice.say(message).await.map(|()| Next::Go)
+    /// Never waits for the client to read: a client that does not is heard all the same.
+    fn say(&mut self, message: &ToClient) -> Result<Next, Gone> {
+        self.outbox.push(message).map(|()| Next::Go)
     }
 
-    async fn complain(&self, about: Names, wrong: Wrong) -> Result<Next, Gone> {
-        self.say(&ToClient::Error(Box::new(complaint(about, wrong)))).await
+    fn complain(&mut self, about: Names, wrong: Wrong) -> Result<Next, Gone> {
+        self.say(&ToClient::Error(Box::new(complaint(about, wrong))))
     }
 
-    async fn end(&self, complaint: Complaint) -> Result<Next, Gone> {
-        self.say(&ToClient::Error(Box::new(complaint))).await.map(|_| Next::End)
+    fn end(&mut self, complaint: Complaint) -> Result<Next, Gone> {
+        self.say(&ToClient::Error(Box::new(complaint))).map(|_| Next::End)
     }
 }
 
@@ -362,6 +372,10 @@ fn ahead(launch: &Launch) -> Result<Option<Ahead>, Wrong> {
         launch.sandbox_permissions.as_ref().map(|value| serde_json::from_value::<Grant>(value.clone()));
     let grant = grant.transpose().map_err(|error| wrong(format!("`sandbox_permissions`: {error}")))?;
     Ahead::new(grant, launch.justification.clone()).map_err(|error| wrong(error.to_string()))
+}
+
+fn no_hello() -> Wrong {
+    Wrong::new(Fault::NoHello, "the first line is a `hello`")
 }
 
 fn no_turn() -> Wrong {
