@@ -25,6 +25,7 @@ use std::time::Duration;
 
 use confine_core::protocol::schema;
 use confine_core::{LaunchFault, LaunchStage};
+use confine_runner::places::Places;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -82,8 +83,9 @@ async fn talk() -> Result<(), LaunchFault> {
 
 /// Connections, each on its own, until a signal.
 async fn listen(path: &Path) -> Result<(), LaunchFault> {
+    // Until there is something to tidy up, signals end the process by themselves.
+    let socket = Socket::bind(path, &Places::here())?;
     let mut stop = Stop::install()?;
-    let socket = Socket::bind(path)?;
     let house = Arc::new(House::new(Some(socket.path().clone()))?);
     let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     let mut connections = JoinSet::new();

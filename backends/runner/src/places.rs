@@ -155,6 +155,19 @@ impl Places {
         Place::open(self.configuration_path()?)
     }
 
+    /// A file in a directory of the state, open, made (0600) if need be: nobody but this user can open it, to lock it for
+    /// example.
+    ///
+    /// # Errors
+    /// Where it cannot be made, or the directory is not the caller's alone.
+    pub fn state_file(&self, directory: &str, name: &str) -> Result<OwnedFd, PlaceError> {
+        let place = self.make_state()?.make_below(directory)?;
+        let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        let opened = openat(&place.fd, name, flags, Mode::S_IRUSR | Mode::S_IWUSR);
+        let path = place.below(name)?;
+        opened.map_err(|errno| PlaceError::Unusable { path, source: errno.into() })
+    }
+
     fn configuration_path(&self) -> Result<AbsPath, PlaceError> {
         self.configuration.clone().ok_or(PlaceError::Nowhere("XDG_CONFIG_HOME"))
     }

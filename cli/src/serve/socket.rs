@@ -1,20 +1,25 @@
 //! The socket of `confine serve --socket`: the user's own, from its first moment.
 
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io;
 use std::net::Shutdown;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::os::unix::net::{UnixListener as Listener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use confine_core::policy::{Access, Policy};
 use confine_core::{AbsPath, LaunchFault, LaunchStage, Text};
-use rustix::fs::{FlockOperation, Mode, flock};
+use confine_runner::places::Places;
+use rustix::fs::Mode;
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use rustix::process::{geteuid, umask};
 use tokio::net::UnixListener;
 
 use crate::arguments::PolicyOptions;
 use crate::{fault, request};
+
+mod lock;
 
 /// What helps wherever the place is wrong.
 const HELP: &str =
@@ -48,15 +53,14 @@ impl Socket {
     /// # Errors
     /// A place that others could change; one that a program may write to under the policy that is in force without
     /// another word; one where something is.
-    pub(super) fn bind(path: &Path) -> Result<Self, LaunchFault> {
-        let (directory, path) = place(path)?;
+    pub(super) fn bind(path: &Path, places: &Places) -> Result<Self, LaunchFault> {
+        let path = place(path)?;
         let system = |error: io::Error| fault::system(LaunchStage::Usage, &doing(path.as_path()), &error);
         if let Ok(resolved) = request::resolve(&PolicyOptions::default()) {
             outside(&path, &resolved.policy)?;
         }
-        // Whoever else wants this place waits here, so that nobody takes a socket for stale that is being made.
-        let lock = File::open(&directory).map_err(|error| system(error).help(HELP))?;
-        flock(&lock, FlockOperation::LockExclusive).map_err(|errno| system(errno.into()))?;
+        // Until it is bound: nobody is to take a socket for stale that is being made.
+        let _lock = lock::lock(&path, places)?;
         clear(path.as_path())?;
         let before = umask(Mode::from_bits_retain(0o177));
         let bound = Listener::bind(path.as_path());
@@ -118,8 +122,8 @@ pub(super) fn outside(path: &AbsPath, policy: &Policy) -> Result<(), LaunchFault
     Err(LaunchFault { path: Some(path.clone()), ..fault::usage(text, HELP) })
 }
 
-/// The directory, resolved once so that no link on the way can be turned later, and the path in it.
-fn place(path: &Path) -> Result<(PathBuf, AbsPath), LaunchFault> {
+/// The path, its directory resolved once so that no link on the way can be turned later.
+fn place(path: &Path) -> Result<AbsPath, LaunchFault> {
     let wrong = |error: io::Error| fault::system(LaunchStage::Usage, &doing(path), &error).help(HELP);
     let name = path.file_name().ok_or_else(|| wrong(io::ErrorKind::IsADirectory.into()))?;
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -131,9 +135,8 @@ fn place(path: &Path) -> Result<(PathBuf, AbsPath), LaunchFault> {
         let text = format!("{}: others may replace what is there", doing(path));
         return Err(fault::usage(text, HELP));
     }
-    let whole = AbsPath::new(directory.join(name))
-        .map_err(|error| fault::usage(format!("{}: {error}", doing(path)), HELP))?;
-    Ok((directory, whole))
+    AbsPath::new(directory.join(name))
+        .map_err(|error| fault::usage(format!("{}: {error}", doing(path)), HELP))
 }
 
 /// Removes a socket of ours that nobody listens to.
@@ -148,15 +151,20 @@ fn clear(path: &Path) -> Result<(), LaunchFault> {
         let text = format!("{}: something is there that is no socket of yours", doing(path));
         return Err(fault::usage(text, HELP));
     }
-    match UnixStream::connect(path) {
-        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-            std::fs::remove_file(path).map_err(|error| wrong(&error))
-        }
+    match knock(path) {
+        Err(Errno::CONNREFUSED) => std::fs::remove_file(path).map_err(|error| wrong(&error)),
         _ => Err(fault::usage(
             format!("{}: somebody serves there", doing(path)),
             "connect to it, or name another path",
         )),
     }
+}
+
+/// Whether somebody listens, without waiting for one who accepts nobody.
+fn knock(path: &Path) -> Result<(), Errno> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    connect(&socket, &SocketAddrUnix::new(path)?)
 }
 
 fn doing(path: &Path) -> String {
@@ -172,11 +180,18 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt as _;
 
+    /// With a state directory of its own.
+    fn bind(path: &Path) -> Result<Socket, LaunchFault> {
+        let home = tempfile::tempdir().unwrap();
+        let places = Places::with(|name| (name == "HOME").then(|| home.path().into()));
+        Socket::bind(path, &places)
+    }
+
     #[tokio::test(flavor = "current_thread")]
     async fn a_socket_is_the_users_own_and_gone_afterwards() {
         let top = tempfile::tempdir().unwrap();
         let path = top.path().canonicalize().unwrap().join("socket");
-        let socket = Socket::bind(&path).unwrap();
+        let socket = bind(&path).unwrap();
         assert_eq!(path.symlink_metadata().unwrap().permissions().mode() & 0o777, 0o600);
         let client = UnixStream::connect(&path).unwrap();
         let accepted = socket.accept().await.unwrap();
@@ -190,8 +205,8 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let path = top.path().join("socket");
         drop(Listener::bind(&path).unwrap());
-        let socket = Socket::bind(&path).unwrap();
-        let second = Socket::bind(&path).err().unwrap();
+        let socket = bind(&path).unwrap();
+        let second = bind(&path).err().unwrap();
         assert!(second.text.contains("somebody serves there"), "{}", second.text);
         // The path is another's now: it stays.
         std::fs::remove_file(&path).unwrap();
@@ -202,13 +217,32 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
+    async fn nobody_who_may_look_into_the_directory_can_keep_a_server_out() {
+        let top = tempfile::tempdir().unwrap();
+        let lock = std::fs::File::open(top.path()).unwrap();
+        lock.lock().unwrap();
+        assert!(bind(&top.path().join("socket")).is_ok());
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn one_who_accepts_nobody_keeps_its_place_and_nobody_waiting() {
+        let top = tempfile::tempdir().unwrap();
+        let path = top.path().join("socket");
+        let listener = Listener::bind(&path).unwrap();
+        // Until there is no room for another.
+        while knock(&path) == Ok(()) {}
+        assert!(bind(&path).err().unwrap().text.contains("somebody serves there"));
+        drop(listener);
+    }
+
+    #[tokio::test(flavor = "current_thread")]
     async fn what_is_no_socket_of_ours_stays() {
         let top = tempfile::tempdir().unwrap();
         let path = top.path().join("file");
         std::fs::write(&path, "content").unwrap();
         std::os::unix::fs::symlink(&path, top.path().join("link")).unwrap();
         for name in ["file", "link"] {
-            let fault = Socket::bind(&top.path().join(name)).err().unwrap();
+            let fault = bind(&top.path().join(name)).err().unwrap();
             assert!(fault.text.contains("no socket of yours"), "{}", fault.text);
         }
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "content");
@@ -220,9 +254,9 @@ mod tests {
         let mode =
             |mode| std::fs::set_permissions(top.path(), std::fs::Permissions::from_mode(mode)).unwrap();
         mode(0o777);
-        assert!(Socket::bind(&top.path().join("socket")).is_err());
+        assert!(bind(&top.path().join("socket")).is_err());
         mode(0o1777);
-        assert!(Socket::bind(&top.path().join("socket")).is_ok());
+        assert!(bind(&top.path().join("socket")).is_ok());
         mode(0o700);
     }
 }
