@@ -9,11 +9,11 @@ mod generic;
 mod wrap;
 
 use std::ffi::OsString;
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 
 use confine_core::LaunchFault;
+use rustix::fs::{FileType, fstat, major, minor};
 
-use crate::answer;
 use crate::arguments::{Agent, Hook};
 use crate::fault::{self, Answer};
 
@@ -21,6 +21,9 @@ use wrap::Wrap;
 
 /// By which agents take a command as refused: any other code but 0 lets some of them run it.
 pub(crate) const BLOCKED: u8 = 2;
+
+/// The null device, as Linux numbers it.
+const NULL: (u32, u32) = (1, 3);
 
 /// The longest event, in bytes.
 const LONGEST: u64 = 16 * 1024 * 1024;
@@ -37,8 +40,27 @@ pub(crate) fn hook(hook: &Hook) -> Answer {
         Agent::Json => generic::answer(&event()?, &Wrap::new(hook, "sh")),
     };
     let (text, code) = answered?;
-    answer::bytes(&text)?;
+    say(&text)?;
     Ok(code)
+}
+
+/// An answer that nobody gets is none, and no answer could pass for a yes.
+fn say(text: &[u8]) -> Result<(), LaunchFault> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    let unsaid = |why: &str| {
+        fault::usage(format!("answer, so the command is blocked: {why}"), "look at where stdout leads")
+    };
+    let mut stdout = std::io::stdout().lock();
+    // A descriptor that is closed when a program starts is opened on the null device.
+    let found = fstat(&stdout).map_err(|errno| unsaid(&fault::cause(&errno.into())))?;
+    if (major(found.st_rdev), minor(found.st_rdev)) == NULL
+        && FileType::from_raw_mode(found.st_mode) == FileType::CharacterDevice
+    {
+        return Err(unsaid("stdout is closed, or leads nowhere"));
+    }
+    stdout.write_all(text).and_then(|()| stdout.flush()).map_err(|error| unsaid(&fault::cause(&error)))
 }
 
 fn event() -> Result<Vec<u8>, LaunchFault> {

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 /// where it holds anything else.
 pub(crate) fn quote(word: &OsStr) -> String {
     let bytes = word.as_bytes();
-    if !bytes.is_empty() && bytes.iter().all(|byte| is_plain(*byte)) {
+    if is_bare(bytes) {
         return word.to_string_lossy().into_owned();
     }
     match word.to_str() {
@@ -18,8 +18,7 @@ pub(crate) fn quote(word: &OsStr) -> String {
 
 /// `word` in single quotes where it needs them, and otherwise as it is, control characters too: for any POSIX shell.
 pub(crate) fn quote_as_is(word: &str) -> String {
-    let is_bare = !word.is_empty() && word.bytes().all(is_plain);
-    if is_bare { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    if is_bare(word.as_bytes()) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 /// As [`quote`], for one line of a text that `word` must not be able to end or to imitate: every character but letters,
@@ -41,6 +40,12 @@ pub(crate) fn escape(word: &OsStr) -> String {
     }
     let is_changed = text.as_bytes() != bytes;
     if is_changed || text.is_empty() { format!("$'{text}'") } else { text }
+}
+
+/// Whether any shell takes it as it is: zsh reads `=word` and, with some settings, `^` as something else.
+fn is_bare(word: &[u8]) -> bool {
+    let is_special = |byte: &u8| *byte == b'^' || !is_plain(*byte);
+    !word.is_empty() && !word.starts_with(b"=") && !word.iter().any(is_special)
 }
 
 fn is_plain(byte: u8) -> bool {
@@ -75,6 +80,10 @@ mod tests {
         assert_eq!(quoted("a\n1"), r"$'a\0121'");
         assert_eq!(quoted("#"), "'#'");
         assert_eq!(quoted("~"), "'~'");
+        for word in ["=ls", "HEAD^"] {
+            assert_eq!((quoted(word), quote_as_is(word)), (format!("'{word}'"), format!("'{word}'")));
+        }
+        assert_eq!(quote_as_is("A=b"), "A=b");
         let escaped = |word: &str| escape(OsStr::new(word));
         assert_eq!(escaped("/ws/é"), "/ws/é");
         assert_eq!(escaped("/a b]'"), r"$'/a\040b\135\047'");

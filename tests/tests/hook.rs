@@ -101,19 +101,21 @@ fn whatever_is_wrong_blocks_and_says_why() {
         with("/cwd", json!("/nope")),
         with("/tool_input/command", json!("confine run --write / -- sh -c 'id'")),
         with("/tool_input/command", json!("A=1 'confine' run -- id")),
+        with("/tool_input/command", json!(format!("echo {}", "a".repeat(128 * 1024)))),
     ];
     for event in events {
         let blocked = hook(&scene, &["claude-code"], event.as_bytes()).exits(2);
         assert_eq!(blocked.stdout, "", "{event}");
         assert!(blocked.stderr.starts_with("confine: cannot "), "{event}: {blocked}");
     }
-    let options: [&[&str]; 6] = [
+    let options: [&[&str]; 7] = [
         &["claude-code", "--nope"],
         &["nope"],
         &["claude-code", "--", "--nope"],
         &["claude-code", "--", "--policy", "nope"],
         &["claude-code", "--", "--", "sh"],
         &["claude-code", "--", "--cwd", "/nope"],
+        &["claude-code", "--", "--backend", "landlock", "--accept-missing", ""],
     ];
     for options in options {
         assert_eq!(hook(&scene, options, whole.as_bytes()).exits(2).stdout, "", "{options:?}");
@@ -126,6 +128,13 @@ fn whatever_is_wrong_blocks_and_says_why() {
     let place = scene.home();
     let named = ["claude-code", "--", "--workspace", place.to_str().expect("text")];
     hook(&scene, &named, home.as_bytes()).exits(0);
+    // Nobody gets the answer; the twin gets it.
+    scene.write(&scene.workspace().join("event"), &whole);
+    let program = confine_tests::installation::confine();
+    for (stdout, code) in [(">&-", 2), (">/dev/null", 2), ("| cat; exit ${PIPESTATUS[0]}", 0)] {
+        let line = format!("{} hook claude-code <event {stdout}", program.display());
+        run(&scene, "bash", &line).exits(code);
+    }
     // The twins: an event that is one, and one that is none of our business.
     hook(&scene, &["claude-code"], whole.as_bytes()).exits(0);
     let read = json!({ "hook_event_name": "PreToolUse", "cwd": "/", "tool_name": "Read", "tool_input": { "file_path": "/x" } });

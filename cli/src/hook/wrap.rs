@@ -5,9 +5,12 @@ use std::ffi::OsString;
 use confine_core::{AbsPath, LaunchFault};
 
 use super::unreadable;
-use crate::arguments::{Arguments, Command, Hook};
+use crate::arguments::{Arguments, Command, Hook, Run};
 use crate::request::{self, Terms};
 use crate::{fault, shell};
+
+/// The kernel's MAX_ARG_STRLEN, in bytes: a word and the NUL after it fit in.
+const LONGEST_WORD: usize = 128 * 1024;
 
 /// How to wrap.
 pub(super) struct Wrap<'a> {
@@ -54,7 +57,11 @@ impl<'a> Wrap<'a> {
                 "leave that to the hook: give the command alone",
             ));
         }
-        self.argv(&[self.shell.to_owned(), "-c".to_owned(), command.to_owned()], cwd, workspace)
+        let wrapped =
+            self.argv(&[self.shell.to_owned(), "-c".to_owned(), command.to_owned()], cwd, workspace)?;
+        // The whole line is one word of the shell that is going to read it.
+        short(&wrapped.command)?;
+        Ok(wrapped)
     }
 
     /// A command word by word.
@@ -67,6 +74,7 @@ impl<'a> Wrap<'a> {
         if words.iter().any(|word| word.contains('\0')) {
             return Err(unreadable("the command holds a NUL"));
         }
+        words.iter().try_for_each(|word| short(word))?;
         let mut argv = self.options(cwd, workspace)?;
         argv.push("--".to_owned());
         argv.extend_from_slice(words);
@@ -126,7 +134,28 @@ fn check(argv: &[String], words: &[String]) -> Result<(), LaunchFault> {
     if !run.words.iter().eq(words.iter().map(OsString::from).collect::<Vec<_>>().iter()) {
         return Err(wrong("the options hold a command"));
     }
-    request::resolve(&run.policy).map(drop)
+    would_run(&run)
+}
+
+/// Whether a backend takes it on here.
+fn would_run(run: &Run) -> Result<(), LaunchFault> {
+    let resolved = request::resolve(&run.policy)?;
+    let confine = request::detect(&run.run.backend, &resolved.policy)?;
+    let mut command = confine.command(&run.words).cwd(resolved.cwd).policy(&resolved.policy);
+    if let Some(backend) = request::backend(&run.run.backend, &confine)? {
+        command = command.backend(backend);
+    }
+    command.confined().map(drop).map_err(|refused| refused.fault())
+}
+
+/// # Errors
+/// Where execve(2) would not take it.
+fn short(word: &str) -> Result<(), LaunchFault> {
+    if word.len() < LONGEST_WORD {
+        return Ok(());
+    }
+    let text = format!("wrap the command, so it is blocked: a word of it has {LONGEST_WORD} bytes or more");
+    Err(fault::usage(text, "write it to a file, and run that"))
 }
 
 /// JSON has no other strings.
