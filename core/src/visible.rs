@@ -10,16 +10,23 @@ use std::os::unix::ffi::OsStrExt as _;
 use crate::Text;
 
 /// Letters and symbols that show nothing, or change what stands beside them: fillers, spacing marks of music, letters that
-/// join into one (Hangul in parts), and scripts that are written from right to left.
+/// join into one (Hangul in parts), what looks like the separator of a path, and scripts that are written from right to left.
 const ODD: &[(char, char)] = &[
     ('\u{0590}', '\u{08ff}'),
     ('\u{1100}', '\u{11ff}'),
+    ('\u{2044}', '\u{2044}'),
+    ('\u{2215}', '\u{2216}'),
+    ('\u{2571}', '\u{2572}'),
     ('\u{2800}', '\u{2800}'),
+    ('\u{29f5}', '\u{29f9}'),
     ('\u{3164}', '\u{3164}'),
     ('\u{a960}', '\u{a97f}'),
     ('\u{d7b0}', '\u{d7ff}'),
     ('\u{fb1d}', '\u{fdff}'),
     ('\u{fe70}', '\u{feff}'),
+    ('\u{fe68}', '\u{fe68}'),
+    ('\u{ff0f}', '\u{ff0f}'),
+    ('\u{ff3c}', '\u{ff3c}'),
     ('\u{ffa0}', '\u{ffa0}'),
     ('\u{fff0}', '\u{ffff}'),
     ('\u{10800}', '\u{10fff}'),
@@ -124,6 +131,11 @@ mod tests {
             "\r",
             "\n",
             "\u{1d173}",
+            "\u{2044}",
+            "\u{2215}",
+            "\u{29f8}",
+            "\u{2571}",
+            "\u{ff0f}",
         ];
         for text in hostile {
             let seen = shown(&format!("a{text}b"));

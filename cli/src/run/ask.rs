@@ -132,7 +132,7 @@ impl Rounds<'_> {
             Some(asking) => asking,
             None => Asking::begin(&self.session, &self.call.policy).await?,
         };
-        let answered = asking.ask(proposal, self.escalation.policy(), stops).await;
+        let answered = asking.ask(proposal, self.escalation.policy(), self.input, stops).await;
         self.asking = Some(asking);
         answered
     }

@@ -9,6 +9,7 @@ use confine_core::{LaunchFault, Policy};
 use confine_runner::approvals::{Approvals, ApprovalsError, Asked, Decided, Turn, session_named};
 use confine_runner::places::Places;
 
+use super::input::Input;
 use super::stop::Stops;
 use crate::audit::SESSION;
 use crate::fault;
@@ -72,6 +73,7 @@ impl Asking {
         &mut self,
         proposal: &Proposal,
         policy: &Policy,
+        input: Input,
         stops: &mut Stops,
     ) -> Result<Said, ApprovalsError> {
         if prompt::is_there() {
@@ -83,7 +85,8 @@ impl Asking {
                 return Ok(Said::Taken);
             }
         }
-        let asked = Asked::proposal(proposal, policy.clone());
+        let asked =
+            input.bind(Asked::proposal(proposal, policy.clone())).map_err(|_| ApprovalsError::Ended)?;
         let decided = tokio::select! {
             decided = self.approvals.request(&self.turn, &asked) => Some(decided),
             _ = stops.next() => None,

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use confine_runner::approvals::Asked;
 use rustix::fs::{FileType, SeekFrom, fstat, major, minor, seek};
 use rustix::termios::isatty;
 
@@ -37,6 +38,17 @@ impl Input {
     /// Whether a second run would read what the first did.
     pub(super) fn is_repeatable(self) -> bool {
         self != Self::Once
+    }
+
+    /// `asked`, about a command that reads this.
+    ///
+    /// # Errors
+    /// dup(2)'s.
+    pub(super) fn bind(self, asked: Asked) -> io::Result<Asked> {
+        match self {
+            Self::File(offset) => asked.stdin(io::stdin(), offset),
+            Self::Fresh | Self::Once => Ok(asked),
+        }
     }
 
     /// For the next run: back to where the first began.

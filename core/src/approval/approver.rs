@@ -6,7 +6,8 @@ use super::{Answer, ApprovalRequest};
 
 pub use async_trait::async_trait;
 
-/// Somebody who may answer. Approvers stand in a chain; the first that answers wins.
+/// Somebody who may answer. Approvers stand in a chain; the first that answers wins. One that panics has not answered, where
+/// the profile that the program is built with unwinds; with `panic = "abort"` it ends the program, and nothing is allowed.
 ///
 /// ```
 /// use confine_core::approval::{Answer, ApprovalRequest, Approver, async_trait};

@@ -25,6 +25,10 @@ pub enum Part {
     Program,
     /// A regular file that a word of the command names: its content.
     File(AbsPath),
+    /// An executable that a word of the command would find on the search path: its content.
+    Command(AbsPath),
+    /// What it reads from its standard input, where that is a regular file.
+    Stdin,
     /// The policy in force.
     Policy,
     /// What the command would get beyond it.
@@ -47,6 +51,10 @@ impl std::fmt::Display for Part {
             Self::Environment | Self::Variables => "the environment",
             Self::Program => "the executable",
             Self::File(path) => return write!(f, "the file `{}`", visible(path.as_path().as_os_str())),
+            Self::Command(path) => {
+                return write!(f, "the executable `{}`", visible(path.as_path().as_os_str()));
+            }
+            Self::Stdin => "the standard input",
             Self::Policy => "the policy",
             Self::Grant => "the grant",
             Self::Endpoint => "the host or port",
@@ -106,6 +114,10 @@ pub struct Execution {
     pub program: Option<Measured>,
     /// Regular files that words of it name, links resolved.
     pub files: Vec<Measured>,
+    /// Executables that words of it would find on its search path, links resolved.
+    pub commands: Vec<Measured>,
+    /// Of what is left to read in its standard input, where that is a regular file.
+    pub stdin: Option<Digest>,
     /// The policy in force.
     pub policy: PolicyId,
     /// What it would get beyond that.
@@ -120,7 +132,7 @@ pub struct Binding(Vec<Bound>);
 impl Binding {
     /// Of a command.
     pub fn execution(execution: &Execution) -> Self {
-        let Execution { argv, cwd, environment, program, files, policy, grant } = execution;
+        let Execution { argv, cwd, environment, program, files, commands, stdin, policy, grant } = execution;
         let all: Vec<(&Text, &Text)> = environment.iter().collect();
         let telling: Vec<_> = all.iter().filter(|(name, _)| !is_harmless(name)).collect();
         let mut parts = vec![
@@ -134,6 +146,10 @@ impl Binding {
         ];
         let files = files.iter().map(|file| (Part::File(file.path.clone()), Digest::of_value(&file.content)));
         parts.extend(files);
+        let commands =
+            commands.iter().map(|file| (Part::Command(file.path.clone()), Digest::of_value(&file.content)));
+        parts.extend(commands);
+        parts.extend(stdin.iter().map(|stdin| (Part::Stdin, stdin.clone())));
         Self::new(parts)
     }
 
@@ -210,7 +226,9 @@ impl Binding {
 
     /// The key of an approval of all that `cover` covers, in a session.
     pub(super) fn covered(&self, cover: &Cover) -> Digest {
-        let seen = self.without(|part| matches!(part, Part::Environment | Part::Argv | Part::File(_)));
+        let of_words =
+            |part: &Part| matches!(part, Part::Environment | Part::Argv | Part::File(_) | Part::Command(_));
+        let seen = self.without(of_words);
         match cover {
             Cover::Exact => self.key(),
             Cover::Prefix { argv } => Digest::of_value(&("prefix", argv, seen)),

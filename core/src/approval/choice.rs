@@ -113,8 +113,58 @@ const INTERPRETERS: &[&str] = &[
 /// Programs that make commands of their standard input.
 const FEEDERS: &[&str] = &["at", "batch", "parallel", "xargs"];
 
-/// Words of a shell that run what is in a file.
-const READERS: &[&str] = &[".", "source"];
+/// Programs that run another, here or elsewhere, in their own way. Incomplete by nature.
+const WRAPPERS: &[&str] = &[
+    "busybox",
+    "chroot",
+    "chrt",
+    "command",
+    "doas",
+    "eval",
+    "exec",
+    "flock",
+    "ionice",
+    "nice",
+    "nohup",
+    "nsenter",
+    "pkexec",
+    "runuser",
+    "script",
+    "setarch",
+    "setpriv",
+    "setsid",
+    "ssh",
+    "stdbuf",
+    "strace",
+    "su",
+    "sudo",
+    "systemd-run",
+    "taskset",
+    "time",
+    "timeout",
+    "unshare",
+    "watch",
+];
+
+/// Options that make a program run what follows, by the program.
+const RUNNERS: &[(&str, &[&str])] = &[
+    ("find", &["-exec", "-execdir", "-ok", "-okdir"]),
+    ("git", &["-c", "--config-env", "--exec-path"]),
+    ("tar", &["--checkpoint-action", "--to-command", "-I", "--use-compress-program", "-F", "--rsh-command"]),
+    ("make", &["-f", "--file", "--makefile", "--eval"]),
+    ("awk", &["-f", "--file"]),
+    ("gawk", &["-f", "--file"]),
+    ("mawk", &["-f"]),
+    ("sed", &["-f", "--file"]),
+    ("bash", &["--rcfile", "--init-file"]),
+    ("env", &["-S", "--split-string"]),
+];
+
+/// Words of a shell that run what is in a file, or what was read.
+const READERS: &[&str] = &[".", "eval", "exec", "read", "source"];
+
+/// Interpreters whose inline code is looked into, word by word.
+const SHELLS: &[&str] = &["ash", "bash", "dash", "ksh", "mksh", "sh", "zsh"];
 
 /// The answers that a question about `subject` takes.
 pub(super) fn choices(subject: &Subject, binding: &Binding) -> Vec<Choice> {
@@ -162,10 +212,36 @@ fn is_small(argv: &[Text]) -> bool {
 fn reads_code(argv: &[Text]) -> bool {
     let reads = |(at, word): (usize, &Text)| {
         let name = name(word.as_os_str());
+        let rest = argv.get(at + 1..).unwrap_or_default();
         FEEDERS.contains(&name.as_str())
+            || WRAPPERS.contains(&name.as_str())
+            || (is_interpreter(&name) && !SHELLS.contains(&name.as_str()) && rest.iter().any(is_inline))
+            || rest.iter().any(|option| runs(&name, option))
             || (is_interpreter(&name) && reads_stdin(argv.get(at + 1..).unwrap_or_default()))
     };
-    argv.iter().enumerate().any(reads) || argv.iter().any(calls_others)
+    argv.iter().enumerate().any(reads) || argv.iter().any(calls_others) || argv.iter().any(sets)
+}
+
+/// Whether an option gives an interpreter its code, also among other letters.
+fn is_inline(word: &Text) -> bool {
+    let word = word.as_os_str().to_string_lossy();
+    word.starts_with("--eval")
+        || word.starts_with("--print")
+        || (word.starts_with('-') && !word.starts_with("--") && word.contains(['c', 'e', 'E', 'r', 'p']))
+}
+
+/// Whether the program of that name runs what the option says.
+fn runs(name: &str, option: &Text) -> bool {
+    let option = option.as_os_str().to_string_lossy();
+    let known = RUNNERS.iter().filter(|(program, _)| *program == name).flat_map(|(_, options)| *options);
+    known.into_iter().any(|known| option.starts_with(known))
+}
+
+/// Whether a word gives something a value that may name what runs.
+fn sets(word: &Text) -> bool {
+    let word = word.as_os_str().to_string_lossy();
+    let is_telling = |part: &str| part.split_once('=').is_some_and(|(_, value)| value.contains(['/', '!']));
+    word.split_whitespace().any(is_telling)
 }
 
 /// Whether what follows an interpreter leaves it to its standard input.
@@ -185,7 +261,11 @@ fn calls_others(word: &Text) -> bool {
     let mut words = text.split(|c: char| !(c.is_alphanumeric() || "-_./+~".contains(c)));
     let is_other = |word: &str| {
         let name = name(OsStr::new(word));
-        word.contains('/') || READERS.contains(&word) || FEEDERS.contains(&word) || is_interpreter(&name)
+        word.contains('/')
+            || WRAPPERS.contains(&name.as_str())
+            || READERS.contains(&word)
+            || FEEDERS.contains(&word)
+            || is_interpreter(&name)
     };
     is_text && words.any(is_other)
 }

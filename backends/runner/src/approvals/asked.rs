@@ -1,6 +1,9 @@
 //! What is asked about, and what it is bound to.
 
 use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -21,6 +24,8 @@ pub struct Asked {
     pub(super) rerun: RerunRisk,
     pub(super) limit: Option<Duration>,
     environment: Option<Vec<(OsString, OsString)>>,
+    /// And where in it the command begins to read.
+    stdin: Option<(Arc<File>, u64)>,
     under: Under,
     /// With what it would get.
     wider: Option<Arc<Policy>>,
@@ -76,6 +81,7 @@ impl Asked {
             rerun: RerunRisk::NotStarted,
             limit: None,
             environment: None,
+            stdin: None,
             under,
             wider: None,
         }
@@ -91,6 +97,16 @@ impl Asked {
     #[must_use]
     pub fn environment(self, variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         Self { environment: Some(variables.into_iter().collect()), ..self }
+    }
+
+    /// What the command reads from its standard input, from `offset` on, in bytes. Only a regular file can be measured:
+    /// what comes through anything else is bound to nothing.
+    ///
+    /// # Errors
+    /// As dup(2).
+    pub fn stdin(self, stdin: impl AsFd, offset: u64) -> io::Result<Self> {
+        let file = File::from(stdin.as_fd().try_clone_to_owned()?);
+        Ok(Self { stdin: Some((Arc::new(file), offset)), ..self })
     }
 
     /// How long an answer may take, instead of what the session says.
@@ -137,7 +153,8 @@ impl Asked {
             Some((program, rest)) => (operand::program(program, path, cwd, policy), rest),
             None => (None, &[][..]),
         };
-        let files = operand::operands(operands, cwd);
+        let (files, commands) = operand::operands(operands, path, cwd, policy);
+        let stdin = self.stdin.as_ref().and_then(|(file, offset)| operand::input(file, *offset));
         let environment =
             environment.into_iter().map(|(name, value)| (Text::from(name), Text::from(value))).collect();
         Execution {
@@ -146,6 +163,8 @@ impl Asked {
             environment,
             program,
             files,
+            commands,
+            stdin,
             policy: policy.id.clone(),
             grant,
         }

@@ -57,6 +57,8 @@ pub(super) fn execution(words: &[&str]) -> Execution {
         environment: BTreeMap::from([(Text::from("PATH"), Text::from("/usr/bin"))]),
         program: Some(Measured { path: program, content: Some(Digest::of(b"program")) }),
         files: Vec::new(),
+        commands: Vec::new(),
+        stdin: None,
         policy: PolicyId::of(b"policy"),
         grant: None,
     }

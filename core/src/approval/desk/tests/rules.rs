@@ -30,8 +30,10 @@ fn whatever_changed_is_named_and_ends_the_answer() {
     };
     let mut asked = execution(&["sh", "s.sh"]);
     asked.files = vec![file(b"one")];
+    asked.commands = asked.files.clone();
+    asked.stdin = Some(Digest::of(b"echo"));
     let path = asked.files[0].path.clone();
-    let changes: [(Change, Vec<Part>); 8] = [
+    let changes: [(Change, Vec<Part>); 11] = [
         (|it| it.argv.push("x".into()), vec![Part::Argv]),
         (|it| it.cwd = AbsPath::root(), vec![Part::Cwd]),
         (|it| drop(it.environment.insert("LANG".into(), "C".into())), vec![Part::Environment]),
@@ -41,6 +43,9 @@ fn whatever_changed_is_named_and_ends_the_answer() {
         ),
         (|it| it.program.as_mut().unwrap().content = None, vec![Part::Program]),
         (|it| it.files[0].content = Some(Digest::of(b"two")), vec![Part::File(path.clone())]),
+        (|it| it.commands[0].content = Some(Digest::of(b"two")), vec![Part::Command(path.clone())]),
+        (|it| it.stdin = Some(Digest::of(b"rm")), vec![Part::Stdin]),
+        (|it| it.stdin = None, vec![Part::Stdin]),
         (|it| it.policy = PolicyId::of(b"other"), vec![Part::Policy]),
         (|it| it.grant = Some(Grant::one(Target::Write(AbsPath::root()))), vec![Part::Grant]),
     ];
