@@ -172,7 +172,9 @@ fn meaning(choice: &Choice) -> String {
     match choice {
         Choice::AllowOnce => "yes, this once".to_owned(),
         Choice::AllowForSession { covers } => format!("yes, and {} for this session", covered(covers)),
-        Choice::AllowAlways { covers } => format!("yes, and {} from now on, by a rule", covered(covers)),
+        Choice::AllowAlways { covers } => {
+            format!("yes, and {} from now on under every policy, by a rule", covered(covers))
+        }
         Choice::Reject => "no; also Enter alone, and the end of the time".to_owned(),
         Choice::Cancel => "stop; also Ctrl-C".to_owned(),
     }

@@ -31,7 +31,8 @@ pub enum Choice {
     Cancel,
 }
 
-/// What an answer covers. In every case the same directory, executable, policy and variables.
+/// What an answer covers: in every case the same directory, executable and variables, and for a session the same policy. A rule
+/// is for every policy: what is worth running is one question, and what it can do then is the sandbox's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Cover {

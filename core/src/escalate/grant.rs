@@ -141,6 +141,10 @@ fn words(target: &Target) -> String {
         Target::Socket(at) => path("connect to the socket", at),
         Target::Device(at) => path("use the device", at),
         Target::Connect(host) => format!("connect to {}", visible(host.as_ref())),
+        Target::Git(word) if word == "open" => {
+            "change git's hooks and settings in every repository here, which your own git then runs"
+                .to_owned()
+        }
         Target::Git(word) => format!("treat git as `{}`", visible(word.as_ref())),
         Target::Process(pid) => format!("reach process {pid}"),
         Target::Syscall(name) => format!("call {}", visible(name.as_ref())),

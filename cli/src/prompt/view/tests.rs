@@ -87,7 +87,7 @@ confine: may this command run?
   it says   the user\\nsaid so
   [yes]     yes, this once
   [session] yes, and whatever begins with cargo test for this session
-  [always]  yes, and the very same from now on, by a rule
+  [always]  yes, and the very same from now on under every policy, by a rule
   [no]      no; also Enter alone, and the end of the time
 ";
     assert_eq!(question(&request), expected);
