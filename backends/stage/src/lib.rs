@@ -4,11 +4,12 @@
 //! domain), with the caller's rights until it gives them up. Synchronous and small. Unsafe only in `sys`, and
 //! in the few lines of `main` by which the C library enters.
 //!
-//! The order of one launch, each step a module: [`plan`] is read; `descriptors` closes what nobody listed; `session`;
-//! `view` checks directory and masks; `terminal`; the bounding set of `capabilities`; then `program` forks. The child, in
-//! `program`: parent-death signal, session, descriptors, `domain` collected, `rlimits`, `capabilities`, no_new_privs,
-//! `domain` entered, `lookup`, `filter`, execve(2). The parent makes `scratch` meanwhile, and tells the child where; then,
-//! in `reaper`, it tells what happens (`report`, [`status`]), obeys, reaps, and ends the tree (`descent`).
+//! The order of one launch, each step a module: [`plan`] is read; `descriptors` closes what nobody listed; `session`; where the
+//! plan says so, the runner's word is awaited (`report`); `view` checks directory and masks; `terminal`; then `program` forks.
+//! The child, in `program`: parent-death signal, session, descriptors, the bounding set of `capabilities`, `domain`
+//! collected, `rlimits`, all other `capabilities`, no_new_privs, `domain` entered, `lookup`, `filter`, execve(2). The parent
+//! makes `scratch` meanwhile, and tells the child where; then, in `reaper`, it gives up its own rights, tells what happens
+//! (`report`, [`status`]), obeys, reaps, and ends the tree (`descent`).
 
 pub mod exit;
 pub mod plan;
