@@ -138,8 +138,7 @@ impl Kit {
     }
 
     fn allowed(&self, backend: &str, effect: Effect) -> Mark {
-        let grants =
-            FAULTS.iter().find(|one| one.effect == effect && one.is_grant() && one.backend == backend);
+        let grants = FAULTS.iter().find(|one| one.effect == effect && one.is_grant() && one.is_of(backend));
         let Some(grant) = grants else { return Mark::Open("no key of a policy grants it".into()) };
         let confine = confine(builder(), Box::new(Liar::of((self.make)(), grant)));
         match self.answer(&confine, &[effect]).findings.get(&effect) {
@@ -179,7 +178,7 @@ fn denied(claims: &BTreeMap<Effect, Governed>, answer: &Answer, effect: Effect) 
     match (claim, found) {
         (Governed::Enforced { .. }, Governed::Detected { reason }) => Mark::Fails(reason.to_string()),
         (_, Governed::Enforced { .. } | Governed::Detected { .. }) => Mark::Holds,
-        (Governed::NotGoverned { reason }, _) => Mark::Open(reason.to_string()),
+        (Governed::NotGoverned { reason }, _) => Mark::Open(format!("not governed: {reason}")),
         (_, Governed::Untestable { reason }) => Mark::Open(reason.to_string()),
         (_, Governed::NotGoverned { reason }) => Mark::Fails(reason.to_string()),
     }
@@ -208,6 +207,16 @@ impl Table {
     }
 }
 
+impl Mark {
+    /// Why not.
+    pub fn why(&self) -> Option<&str> {
+        match self {
+            Self::Holds => None,
+            Self::Fails(why) | Self::Open(why) => Some(why),
+        }
+    }
+}
+
 impl fmt::Display for Mark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
@@ -222,7 +231,9 @@ impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:20}  {:8}{:8}launcher failure", self.backend, "denied", "allowed")?;
         for Row { effect, denied, allowed, launcher } in &self.rows {
-            writeln!(f, "{effect:20}  {denied:8}{allowed:8}{launcher}")?;
+            let why = denied.why().map(|why| format!("{launcher:18}{why}"));
+            let rest = why.unwrap_or_else(|| launcher.to_string());
+            writeln!(f, "{effect:20}  {denied:8}{allowed:8}{rest}")?;
         }
         for (name, mark) in &self.contracts {
             writeln!(f, "{name:20}  {mark}")?;

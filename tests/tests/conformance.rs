@@ -4,10 +4,13 @@ use std::collections::BTreeSet;
 
 use confine_backends::{Bwrap, Landlock};
 use confine_core::{Backend, Effect};
+use confine_runner::find::Find;
+use confine_runner::foreign::{Foreign, locate};
+use confine_runner::lock::Pin;
 use confine_runner::probe::{UNTRIED, attempt_at};
 use confine_tests::conformance::fault::{FAULTS, Fault};
-use confine_tests::conformance::{Kit, Mark};
-use confine_tests::{library, needs};
+use confine_tests::conformance::{Kit, Mark, Table};
+use confine_tests::{Temporary, library, needs};
 
 fn bwrap() -> Box<dyn Backend> {
     Box::new(Bwrap)
@@ -16,6 +19,31 @@ fn bwrap() -> Box<dyn Backend> {
 fn landlock() -> Box<dyn Backend> {
     Box::new(Landlock)
 }
+
+/// The example of a backend of others, as a lock pins it.
+struct Example {
+    pin: Pin,
+    _directory: Temporary,
+}
+
+impl Example {
+    /// In a place that only root can write, as the runner demands.
+    fn pinned() -> Self {
+        let directory = Temporary::new("/var/tmp/confine-example-");
+        let program = directory.path().join("confine-backend-firejail");
+        std::fs::copy(EXAMPLE, &program).expect("a copy");
+        let pin = locate(program.as_os_str(), &Find::here()).expect("a backend");
+        Self { pin, _directory: directory }
+    }
+
+    /// As a registry has it.
+    fn maker(&self) -> impl Fn() -> Box<dyn Backend> + 'static {
+        let pin = self.pin.clone();
+        move || Box::new(Foreign::new(pin.clone()))
+    }
+}
+
+const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/confine-backend-firejail");
 
 const OURS: &[fn() -> Box<dyn Backend>] = &[bwrap, landlock];
 
@@ -32,10 +60,11 @@ fn every_effect_that_is_enforced_has_an_attempt_and_a_seeded_fault() {
     }
 }
 
-fn conforms(make: fn() -> Box<dyn Backend>) {
+fn conforms(make: impl Fn() -> Box<dyn Backend> + 'static) -> Table {
     let table = Kit::of(make).table();
     println!("{table}");
     assert!(table.failures().is_empty(), "{:#?}", table.failures());
+    table
 }
 
 #[test]
@@ -50,16 +79,34 @@ fn landlock_conforms() {
     conforms(landlock);
 }
 
+#[test]
+fn the_example_conforms_in_what_it_claims_and_lists_what_it_does_not() {
+    needs!(root, firejail, landlock = 6);
+    let example = Example::pinned();
+    let table = conforms(example.maker());
+    let claims = example.maker()().governs(library::builder().detect().expect("facts").probe());
+    assert!(claims.values().filter(|claim| claim.is_enforced()).count() > 30, "{claims:?}");
+    let wrong = table.rows.iter().filter(|row| match &row.denied {
+        Mark::Holds => false,
+        // Nobody can, on a host that refuses it to all.
+        Mark::Open(_) if row.effect == Effect::TtyInject => false,
+        mark => {
+            claims[&row.effect].is_enforced() || !mark.why().unwrap_or_default().starts_with("not governed")
+        }
+    });
+    let wrong: Vec<_> = wrong.collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
 /// The faults turn their own checks red, and no other.
-fn caught(backend: &str, make: fn() -> Box<dyn Backend>) {
+fn caught(backend: &str, make: impl Fn() -> Box<dyn Backend> + 'static) {
     let kit = Kit::of(make);
     let wrong = |fault: &'static Fault| {
         let red = kit.red(fault);
         (red != BTreeSet::from([fault.effect]))
             .then(|| format!("the fault at {} turns {red:?} red", fault.effect))
     };
-    let wrong: Vec<String> =
-        FAULTS.iter().filter(|fault| fault.backend == backend).filter_map(wrong).collect();
+    let wrong: Vec<String> = FAULTS.iter().filter(|fault| fault.is_of(backend)).filter_map(wrong).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
@@ -73,6 +120,12 @@ fn a_bwrap_backend_that_lies_is_caught_at_the_effect_it_lies_about() {
 fn a_landlock_backend_that_lies_is_caught_at_the_effect_it_lies_about() {
     needs!(root, landlock = 6);
     caught("landlock", landlock);
+}
+
+#[test]
+fn a_backend_of_others_that_lies_is_caught_at_the_effect_it_lies_about() {
+    needs!(root, firejail, landlock = 6);
+    caught("firejail", Example::pinned().maker());
 }
 
 #[test]

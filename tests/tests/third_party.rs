@@ -120,6 +120,13 @@ fn a_policy_that_the_example_has_no_words_for_is_refused_by_name() {
             .run([&["touch", "ran"], &words[..]].concat())
             .exits(125)
             .says("firejail takes 127 words");
+        scene.write(
+            &scene.base().join("nested.toml"),
+            "version = 1\nextends = \"workspace-write\"\n[enforcement]\nnested = true\n",
+        );
+        let nested = by(scene, "firejail", LOSSES)
+            .options(["--policy".as_ref(), scene.base().join("nested.toml").as_os_str()]);
+        nested.run(["touch", "ran"]).exits(125).says("no user namespace inside");
         let odd = scene.directory(&scene.outside().join("a*b"));
         let call = by(scene, "firejail", LOSSES).options(["--write".as_ref(), odd.as_os_str()]);
         call.run(["touch", "ran"]).exits(125).says("firejail has no words for the name");

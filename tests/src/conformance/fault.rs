@@ -11,6 +11,8 @@ use confine_core::{Effect, Policy, Probe};
 use confine_runner::probe::WORD;
 use confine_stage::Plan;
 use confine_stage::plan::Resource;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use super::filter::{Rule, Which};
 use super::liar::Scene;
@@ -43,25 +45,34 @@ pub struct Fault {
     /// Which.
     pub effect: Effect,
     /// Who tells it.
-    pub backend: &'static str,
+    pub backends: &'static [&'static str],
     /// All at once.
     pub lies: &'static [Lie],
 }
 
 impl Fault {
+    /// Whether that backend tells it.
+    pub fn is_of(&self, backend: &str) -> bool {
+        self.backends.contains(&backend)
+    }
+
     /// Whether it would be a grant, if the policy said so.
     pub fn is_grant(&self) -> bool {
         self.lies.iter().all(|lie| matches!(lie, Lie::Policy(_)))
     }
 }
 
-const fn bwrap(effect: Effect, lies: &'static [Lie]) -> Fault {
-    Fault { effect, backend: "bwrap", lies }
+const fn of(backends: &'static [&'static str], effect: Effect, lies: &'static [Lie]) -> Fault {
+    Fault { effect, backends, lies }
 }
 
-const fn landlock(effect: Effect, lies: &'static [Lie]) -> Fault {
-    Fault { effect, backend: "landlock", lies }
-}
+const BWRAP: &[&str] = &["bwrap"];
+const LANDLOCK: &[&str] = &["landlock"];
+const OURS: &[&str] = &["bwrap", "landlock"];
+/// The example of a backend of others: mounts and namespaces, no Landlock. What it leaves to the stage is tried on ours.
+const FIREJAIL: &[&str] = &["firejail"];
+const MOUNTS: &[&str] = &["bwrap", "firejail"];
+const ALL: &[&str] = &["bwrap", "landlock", "firejail"];
 
 fn list(scene: &Scene, policy: &mut Policy, below: &str, access: Access, kind: Kind) {
     policy.fs.entries.insert(scene.at(below), Entry { access, kind, source: Source::BuiltIn });
@@ -91,6 +102,10 @@ const OF_NETLINK: &[Rule] = &[Rule { call: Which::Named("socket"), argument: Som
 const OF_INPUT: &[Rule] = &[Rule { call: Which::Named("ioctl"), argument: Some((1, 0x5412)), passes: true }];
 const NO_SENDTO: &[Rule] = &[refuses(44, 206)];
 const NO_CONNECT: &[Rule] = &[refuses(42, 203)];
+/// AF_UNIX is 1, AF_INET is 2.
+const NO_UNIX: &[Rule] = &[Rule { call: Which::Named("socket"), argument: Some((0, 1)), passes: false }];
+const NO_INET: &[Rule] = &[Rule { call: Which::Named("socket"), argument: Some((0, 2)), passes: false }];
+const ON_HOST_NET: Lie = Lie::Options(|_, options| without(options, "--net=none"));
 /// Where the policy shows it: a launch that does not goes on without.
 const INHERITS: &str =
     "(exec 9< GROUND/stdio/inherited) 2>/dev/null && exec 9< GROUND/stdio/inherited; exec \"$@\"";
@@ -98,6 +113,9 @@ const INHERITS: &str =
 /// can be left out for that alone.
 const ANOTHER_VICTIM: &str = "sleep 3 & orders=$(printf %s \"$4\" | sed \"s/\\\"victim\\\":[0-9]*/\\\"victim\\\":$!/\"); \
     exec \"$1\" \"$2\" \"$3\" \"$orders\" \"$5\"";
+
+/// What [`tell`] wrote down, in a command line inside.
+const SHOWS: &str = "sh -c 'sleep 3' $(cat GROUND/ws/marker) & exec \"$@\"";
 
 fn without(options: &mut Vec<OsString>, word: &str) {
     options.retain(|option| option != word);
@@ -117,6 +135,24 @@ fn outlive(scene: &Scene) {
     while !ready.exists() {
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
+}
+
+/// Puts the victim's command line, which nothing shows inside a process namespace, into the workspace.
+fn tell(scene: &Scene) {
+    let words = std::fs::read(format!("/proc/{}/cmdline", scene.victim)).expect("a victim");
+    let marker = words.split(|byte| *byte == 0).find(|word| word.starts_with(b"confine-probe-marker-"));
+    std::fs::write(scene.ground.join("ws/marker"), marker.expect("a marker")).expect("a file");
+}
+
+/// What nobody inside another IPC namespace can do: firejail makes one for root, asked or not.
+fn share(scene: &Scene) {
+    let name = scene.ground.file_name().expect("a directory");
+    std::fs::write(std::path::Path::new("/dev/shm").join(name), "changed").expect("shared memory");
+}
+
+/// What nobody inside a process namespace can do.
+fn signal(scene: &Scene) {
+    kill(Pid::from_raw(scene.victim), Signal::SIGUSR1).expect("a victim");
 }
 
 fn mark(scene: &Scene, effect: Effect) {
@@ -146,53 +182,52 @@ pub const EVERYTHING: &[Lie] = &[
 
 /// One for each effect that some backend enforces; more where a second backend grants otherwise.
 pub static FAULTS: &[Fault] = &[
-    bwrap(
+    of(
+        OURS,
         Effect::FsRead,
         &[Lie::Policy(|scene, policy| list(scene, policy, "unread", Access::Read, Kind::Directory))],
     ),
-    landlock(
-        Effect::FsRead,
-        &[Lie::Policy(|scene, policy| list(scene, policy, "unread", Access::Read, Kind::Directory))],
-    ),
-    bwrap(
+    of(
+        BWRAP,
         Effect::FsHide,
         &[Lie::Policy(|scene, policy| list(scene, policy, "hidden/secret", Access::Read, Kind::File))],
     ),
-    bwrap(
+    of(
+        FIREJAIL,
+        Effect::FsHide,
+        &[Lie::Policy(|scene, policy| {
+            policy.fs.entries.remove(&scene.at("hidden"));
+            list(scene, policy, "hidden/socket", Access::Hide, Kind::Socket);
+        })],
+    ),
+    of(
+        ALL,
         Effect::FsWrite,
         &[Lie::Policy(|scene, policy| list(scene, policy, "out/write", Access::Write, Kind::Directory))],
     ),
-    landlock(
-        Effect::FsWrite,
-        &[Lie::Policy(|scene, policy| list(scene, policy, "out/write", Access::Write, Kind::Directory))],
-    ),
-    bwrap(
+    of(
+        ALL,
         Effect::FsTruncate,
         &[Lie::Policy(|scene, policy| list(scene, policy, "out/truncate", Access::Write, Kind::Directory))],
     ),
-    landlock(
-        Effect::FsTruncate,
-        &[Lie::Policy(|scene, policy| list(scene, policy, "out/truncate", Access::Write, Kind::Directory))],
-    ),
-    bwrap(
+    of(
+        ALL,
         Effect::FsRename,
         &[Lie::Policy(|scene, policy| list(scene, policy, "out/rename", Access::Write, Kind::Directory))],
     ),
-    landlock(
-        Effect::FsRename,
-        &[Lie::Policy(|scene, policy| list(scene, policy, "out/rename", Access::Write, Kind::Directory))],
-    ),
-    bwrap(
+    of(
+        MOUNTS,
         Effect::FsMetadata,
         &[Lie::Policy(|scene, policy| list(scene, policy, "out/metadata", Access::Write, Kind::Directory))],
     ),
-    bwrap(Effect::FsSetid, &[Lie::Calls(OF_MODES)]),
-    landlock(Effect::FsSetid, &[Lie::Calls(OF_MODES)]),
-    bwrap(
+    of(OURS, Effect::FsSetid, &[Lie::Calls(OF_MODES)]),
+    of(
+        MOUNTS,
         Effect::FsCarveOut,
         &[Lie::Policy(|scene, policy| drop(policy.fs.entries.remove(&scene.at("ws/carved/kept"))))],
     ),
-    bwrap(
+    of(
+        BWRAP,
         Effect::FsDevice,
         &[
             Lie::Calls(OF_NODES),
@@ -203,68 +238,72 @@ pub static FAULTS: &[Fault] = &[
             }),
         ],
     ),
-    bwrap(Effect::FsSymlink, &[Lie::Policy(|_, policy| policy.fs.symlinks = Symlinks::Allow)]),
-    landlock(Effect::FsSymlink, &[Lie::Policy(|_, policy| policy.fs.symlinks = Symlinks::Allow)]),
-    bwrap(Effect::FsExec, &[Lie::Claims]),
-    bwrap(Effect::FsLock, &[Lie::Claims]),
-    bwrap(Effect::FdInherit, &[Lie::Shell(INHERITS)]),
-    landlock(Effect::FdInherit, &[Lie::Shell(INHERITS)]),
-    bwrap(
+    of(FIREJAIL, Effect::FsDevice, &[Lie::Calls(OF_NODES)]),
+    of(OURS, Effect::FsSymlink, &[Lie::Policy(|_, policy| policy.fs.symlinks = Symlinks::Allow)]),
+    of(BWRAP, Effect::FsExec, &[Lie::Claims]),
+    of(BWRAP, Effect::FsLock, &[Lie::Claims]),
+    of(OURS, Effect::FdInherit, &[Lie::Shell(INHERITS)]),
+    of(
+        MOUNTS,
         Effect::FdStdio,
         &[
             Lie::Policy(|scene, policy| list(scene, policy, "stdio", Access::Write, Kind::Directory)),
             Lie::Shell("exec 2>> GROUND/stdio/stderr; exec \"$@\""),
         ],
     ),
-    bwrap(
+    of(
+        BWRAP,
         Effect::NetTcp,
         &[Lie::Options(|_, options| without(options, "--unshare-net")), Lie::Calls(NO_SENDTO)],
     ),
-    bwrap(
+    of(FIREJAIL, Effect::NetTcp, &[ON_HOST_NET, Lie::Calls(NO_SENDTO), Lie::Calls(NO_UNIX)]),
+    of(
+        BWRAP,
         Effect::NetUdp,
         &[Lie::Options(|_, options| without(options, "--unshare-net")), Lie::Calls(NO_CONNECT)],
     ),
-    bwrap(
+    of(FIREJAIL, Effect::NetUdp, &[ON_HOST_NET, Lie::Calls(NO_CONNECT)]),
+    of(
+        MOUNTS,
         Effect::NetUnixPath,
         &[Lie::Policy(|scene, policy| drop(policy.fs.entries.remove(&scene.at("out/listening"))))],
     ),
-    bwrap(Effect::NetUnixPathNew, &[Lie::Claims]),
-    landlock(
+    of(BWRAP, Effect::NetUnixPathNew, &[Lie::Claims]),
+    of(
+        LANDLOCK,
         Effect::NetUnixAbstract,
         &[Lie::Plan(|_, plan| plan.landlock.iter_mut().for_each(|ruleset| ruleset.scoped &= !1))],
     ),
-    bwrap(Effect::NetOther, &[Lie::Calls(OF_NETLINK)]),
-    landlock(Effect::NetOther, &[Lie::Calls(OF_NETLINK)]),
-    bwrap(Effect::ProcSee, &[Lie::Policy(|_, policy| policy.fs.proc = Proc::Host)]),
-    landlock(
+    of(FIREJAIL, Effect::NetUnixAbstract, &[ON_HOST_NET, Lie::Calls(NO_INET)]),
+    of(OURS, Effect::NetOther, &[Lie::Calls(OF_NETLINK)]),
+    of(BWRAP, Effect::ProcSee, &[Lie::Policy(|_, policy| policy.fs.proc = Proc::Host)]),
+    of(FIREJAIL, Effect::ProcSee, &[Lie::Does(tell), Lie::Shell(SHOWS)]),
+    of(
+        LANDLOCK,
         Effect::ProcSignal,
         &[Lie::Plan(|_, plan| plan.landlock.iter_mut().for_each(|ruleset| ruleset.scoped &= !2))],
     ),
-    bwrap(Effect::ProcTrace, &[Lie::Shell(ANOTHER_VICTIM)]),
-    landlock(Effect::ProcTrace, &[Lie::Shell(ANOTHER_VICTIM)]),
-    bwrap(
+    of(FIREJAIL, Effect::ProcSignal, &[Lie::Does(signal)]),
+    of(ALL, Effect::ProcTrace, &[Lie::Shell(ANOTHER_VICTIM)]),
+    of(
+        MOUNTS,
         Effect::ProcPrivilege,
         &[Lie::Does(|scene| {
             chown(scene.ground.join("ws/given"), Some(12_321), None).expect("root gives files away")
         })],
     ),
-    bwrap(Effect::ProcSysctl, &[Lie::Probe(|probe| probe.kernel_tables.clear())]),
-    bwrap(Effect::ProcNamespace, &[Lie::Policy(|_, policy| policy.nested = true)]),
-    landlock(Effect::ProcNamespace, &[Lie::Policy(|_, policy| policy.nested = true)]),
-    bwrap(Effect::ProcKernel, &[Lie::Calls(OF_KEYS)]),
-    landlock(Effect::ProcKernel, &[Lie::Calls(OF_KEYS)]),
-    bwrap(Effect::IpcSysv, &[Lie::Options(|_, options| without(options, "--unshare-ipc"))]),
-    bwrap(Effect::TtyInject, &[Lie::Calls(OF_INPUT)]),
-    landlock(Effect::TtyInject, &[Lie::Calls(OF_INPUT)]),
-    bwrap(Effect::EnvLeak, &[Lie::Passes("PROBE_SECRET")]),
-    landlock(Effect::EnvLeak, &[Lie::Passes("PROBE_SECRET")]),
-    bwrap(Effect::Orphan, &[Lie::Does(outlive)]),
-    bwrap(Effect::LimitTime, &[Lie::Does(|scene| mark(scene, Effect::LimitTime))]),
-    bwrap(Effect::LimitMemory, &[Lie::Does(|scene| mark(scene, Effect::LimitMemory))]),
-    bwrap(Effect::LimitProcesses, &[Lie::Claims]),
-    bwrap(Effect::LimitFileSize, &[Lie::Plan(|_, plan| unlimited(plan, Resource::FileSize))]),
-    landlock(Effect::LimitFileSize, &[Lie::Plan(|_, plan| unlimited(plan, Resource::FileSize))]),
-    bwrap(Effect::LimitCpu, &[Lie::Plan(|_, plan| unlimited(plan, Resource::Cpu))]),
-    bwrap(Effect::LimitOpenFiles, &[Lie::Plan(|_, plan| unlimited(plan, Resource::OpenFiles))]),
-    landlock(Effect::LimitOpenFiles, &[Lie::Plan(|_, plan| unlimited(plan, Resource::OpenFiles))]),
+    of(MOUNTS, Effect::ProcSysctl, &[Lie::Probe(|probe| probe.kernel_tables.clear())]),
+    of(OURS, Effect::ProcNamespace, &[Lie::Policy(|_, policy| policy.nested = true)]),
+    of(OURS, Effect::ProcKernel, &[Lie::Calls(OF_KEYS)]),
+    of(BWRAP, Effect::IpcSysv, &[Lie::Options(|_, options| without(options, "--unshare-ipc"))]),
+    of(FIREJAIL, Effect::IpcSysv, &[Lie::Does(share)]),
+    of(OURS, Effect::TtyInject, &[Lie::Calls(OF_INPUT)]),
+    of(OURS, Effect::EnvLeak, &[Lie::Passes("PROBE_SECRET")]),
+    of(MOUNTS, Effect::Orphan, &[Lie::Does(outlive)]),
+    of(BWRAP, Effect::LimitTime, &[Lie::Does(|scene| mark(scene, Effect::LimitTime))]),
+    of(BWRAP, Effect::LimitMemory, &[Lie::Does(|scene| mark(scene, Effect::LimitMemory))]),
+    of(BWRAP, Effect::LimitProcesses, &[Lie::Claims]),
+    of(OURS, Effect::LimitFileSize, &[Lie::Plan(|_, plan| unlimited(plan, Resource::FileSize))]),
+    of(BWRAP, Effect::LimitCpu, &[Lie::Plan(|_, plan| unlimited(plan, Resource::Cpu))]),
+    of(OURS, Effect::LimitOpenFiles, &[Lie::Plan(|_, plan| unlimited(plan, Resource::OpenFiles))]),
 ];

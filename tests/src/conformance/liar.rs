@@ -47,12 +47,18 @@ impl Liar {
 pub struct Scene {
     /// The throwaway directory.
     pub ground: PathBuf,
+    /// The process outside that attempts are made at; 0 where there is none.
+    pub victim: i32,
 }
 
 impl Scene {
     /// Attempts are made in a workspace below it.
     fn of(argv: &Argv) -> Self {
-        Self { ground: argv.cwd().as_path().parent().unwrap_or(Path::new("/")).to_owned() }
+        let ground = argv.cwd().as_path().parent().unwrap_or(Path::new("/")).to_owned();
+        let orders = argv.words().iter().filter_map(|word| word.to_str());
+        let orders = orders.filter_map(|word| serde_json::from_str::<serde_json::Value>(word).ok());
+        let victim = orders.filter_map(|orders| orders["victim"].as_i64()).next();
+        Self { ground, victim: victim.and_then(|victim| victim.try_into().ok()).unwrap_or(0) }
     }
 
     /// A path in it.
