@@ -8,6 +8,7 @@ use confine_tests::metadata;
 const ARROWS: &[(&str, &[&str])] = &[
     ("confine-core", &[]),
     ("confine-stage", &[]),
+    ("confine-plugin-abi", &[]),
     ("confine-backends", &["confine-core", "confine-stage"]),
     ("confine-runner", &["confine-core", "confine-backends", "confine-stage"]),
     ("confine", &["confine-core", "confine-backends", "confine-stage", "confine-runner"]),
