@@ -1,5 +1,7 @@
 //! Which answers a question takes: what covers more than one run is offered only where it is small and exact.
 
+mod known;
+
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -8,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{Answer, Binding, Part, Subject};
 use crate::Text;
 use crate::visible::visible;
+use known::is_known;
 
 /// An answer that is taken, and what it covers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -173,7 +176,7 @@ pub(super) fn choices(subject: &Subject, binding: &Binding) -> Vec<Choice> {
     match subject {
         Subject::Command { argv, .. } if is_small(argv) && !reads_code(argv) => {
             choices.push(Choice::AllowForSession { covers: cover(argv) });
-            if !names_a_file(binding) {
+            if is_known(argv) && !reads_a_file(binding) {
                 choices.push(Choice::AllowAlways { covers: Cover::Exact });
             }
         }
@@ -281,8 +284,9 @@ fn is_interpreter(name: &str) -> bool {
     INTERPRETERS.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))
 }
 
-fn names_a_file(binding: &Binding) -> bool {
-    binding.parts().iter().any(|bound| matches!(bound.part, Part::File(_)))
+/// Whether it is bound to a file that is there to be changed: a rule would hold until then, and be dead weight afterwards.
+fn reads_a_file(binding: &Binding) -> bool {
+    binding.parts().iter().any(|bound| matches!(bound.part, Part::File(_) | Part::Stdin))
 }
 
 #[cfg(test)]

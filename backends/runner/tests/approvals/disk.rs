@@ -66,7 +66,7 @@ impl Drop for Small<'_> {
 #[tokio::test]
 async fn a_saved_approval_is_found_by_the_next_process_and_the_file_is_the_users_alone() {
     let scene = scene();
-    let asked = scene.command(&["env", "A=\"\"", "uv", "run", "pytest"]);
+    let asked = scene.command(&["env", "A=", "uv", "run", "pytest"]);
     let first = scene.open();
     let always = Scripted::always(Answer::AllowAlways);
     first.approver(always.clone());
@@ -80,7 +80,7 @@ async fn a_saved_approval_is_found_by_the_next_process_and_the_file_is_the_users
     let turn = second.turn().await.unwrap();
     let decided = second.request(&turn, &asked).await.unwrap();
     decided.pass.expect("allowed by the rule, with nobody to ask").consume(&asked).await.unwrap();
-    let other = second.request(&turn, &scene.command(&["env", "A=", "uv", "run", "pytest"])).await.unwrap();
+    let other = second.request(&turn, &scene.command(&["env", "B=", "uv", "run", "pytest"])).await.unwrap();
     assert!(other.pass.is_none(), "another command is another command");
     assert_eq!(always.count(), 1);
     assert_eq!(fs::read_to_string(scene.state("approvals.toml")).unwrap(), text);

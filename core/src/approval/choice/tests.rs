@@ -11,18 +11,22 @@ fn offered(words: &[&str], files: &[&str]) -> Vec<Choice> {
     let cwd = AbsPath::new("/ws").unwrap();
     let measured =
         |path: &&str| Measured { path: AbsPath::new(path).unwrap(), content: Some(Digest::of(b"")) };
-    let execution = Execution {
-        argv: argv.clone(),
-        cwd: cwd.clone(),
+    let execution = execution(argv.clone(), cwd.clone(), files.iter().map(measured).collect());
+    choices(&Subject::Command { argv, cwd }, &Binding::execution(&execution))
+}
+
+fn execution(argv: Vec<Text>, cwd: AbsPath, files: Vec<Measured>) -> Execution {
+    Execution {
+        argv,
+        cwd,
         environment: BTreeMap::new(),
         program: None,
-        files: files.iter().map(measured).collect(),
+        files,
         commands: Vec::new(),
         stdin: None,
         policy: PolicyId::of(b""),
         grant: None,
-    };
-    choices(&Subject::Command { argv, cwd }, &Binding::execution(&execution))
+    }
 }
 
 /// Whether a session's, and a rule's, yes is offered.
@@ -47,7 +51,6 @@ fn what_is_small_and_exact_is_offered_for_more_than_once() {
         &["cargo", "test"],
         &["sh", "-c", "A=\"\" uv run pytest"],
         &["env", "A=", "uv", "run", "pytest"],
-        &["python3", "-m", "pytest"],
     ];
     for words in cases {
         assert_eq!(more(words), (true, true), "{words:?}");
@@ -108,8 +111,52 @@ fn what_no_answer_is_bound_to_is_offered_once() {
 }
 
 #[test]
-fn a_command_that_names_a_file_gets_no_rule() {
+fn what_is_not_known_to_run_what_it_says_gets_no_rule() {
+    let cases: &[&[&str]] = &[
+        &["env", "tool"],
+        &["env", "cargo-x", "test"],
+        &["env", "-i", "cargo", "test"],
+        &["env", "PATH=", "cargo", "test"],
+        &["env", "RUSTC_WRAPPER=tool", "cargo", "test"],
+        &["python3", "-m", "pytest"],
+        &["python3", "-m", "tool"],
+        &["npx", "tool"],
+        &["uvx", "tool"],
+        &["uv", "run", "tool"],
+        &["cargo", "run"],
+        &["cargo", "x"],
+        &["cargo", "test", "--config", "build.rustc-wrapper='tool'"],
+        &["go", "test", "-exec", "tool"],
+        &["cargo", "clippy", "--", "-Clinker=tool"],
+        &["pytest", "-p", "tool"],
+        &["pytest", "@options"],
+        &["./cargo", "test"],
+        &["/ws/cargo", "test"],
+        &["docker", "run", "image"],
+        &["make"],
+        &["tool"],
+        &["sh", "-c", "tool"],
+        &["sh", "-c", "'CI=1' pytest"],
+        &["sh", "-c", "CI=1 PATH= pytest"],
+        &["sh", "-ec", "pytest"],
+        &["zsh", "-c", "pytest"],
+        &["sh", "-c", "pytest *"],
+    ];
+    for words in cases {
+        assert_eq!(more(words), (true, false), "{words:?}");
+    }
+}
+
+#[test]
+fn a_command_that_reads_a_file_gets_no_rule() {
     assert_eq!(more_with(&["sh", "s.sh"], &["/ws/s.sh"]), (true, false));
+    assert_eq!(more_with(&["pytest", "a.py"], &["/ws/a.py"]), (true, false));
+    assert_eq!(more_with(&["pytest", "a.py"], &[]), (true, true));
+    let (argv, cwd) = (vec![Text::from("pytest")], AbsPath::new("/ws").unwrap());
+    let mut fed = execution(argv.clone(), cwd.clone(), Vec::new());
+    fed.stdin = Some(Digest::of(b""));
+    let choices = choices(&Subject::Command { argv, cwd }, &Binding::execution(&fed));
+    assert!(!choices.iter().any(|choice| matches!(choice, Choice::AllowAlways { .. })), "{choices:?}");
 }
 
 #[test]
