@@ -72,16 +72,31 @@ fn a_file_that_was_to_be_made_and_is_there_by_now_is_refused() {
 }
 
 #[test]
-fn a_yes_that_is_good_for_nothing_any_more_is_not_called_allowed() {
+fn case_h03_a_yes_to_a_script_that_is_another_by_now_starts_nothing_and_is_not_called_allowed() {
     needs!(root, bwrap, landlock = 6);
-    each(USERS, &[Backend::Bwrap], |scene| {
+    let cases: [(&[&str], &str, &str); 4] = [
+        (&["sh", "script"], "exec \"$0\" \"$@\"", "script"),
+        (&["sh"], "exec \"$0\" \"$@\" < script", "the standard input"),
+        (&["env", "sh", "script"], "exec \"$0\" \"$@\"", "script"),
+        (&["timeout", "5", "sh", "script"], "exec \"$0\" \"$@\"", "script"),
+    ];
+    each(&[User::Ordinary], &[Backend::Bwrap], |scene| {
         let target = scene.outside().join("y");
         let script = scene.write(&scene.workspace().join("script"), &writes(&target));
-        let asking = Asked::new(scene).run(&["sh", "script"]);
-        asking.pty.shows(QUESTION, 1);
-        std::fs::write(&script, format!("{}\necho more", writes(&target))).expect("root may");
-        is_refused(asking, "");
-        assert!(!is_there(&target));
+        for (words, through, named) in cases {
+            let asking = Asked::new(scene).through(through).run(words);
+            asking.pty.shows(QUESTION, 1);
+            std::fs::write(&script, format!("{}\necho more", writes(&target))).expect("root may");
+            is_refused(asking, named);
+            assert!(!is_there(&target), "{words:?}");
+
+            std::fs::write(&script, writes(&target)).expect("root may");
+            let asking = Asked::new(scene).through(through).run(words);
+            asking.answers(1, "y\r");
+            asking.ends().0.exits(0).reports("/verdict", "passed");
+            assert_eq!(content(&target).as_deref(), Some("in\n"), "{words:?}");
+            std::fs::remove_file(&target).expect("it was allowed");
+        }
     });
 }
 
