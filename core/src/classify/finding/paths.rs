@@ -167,10 +167,10 @@ impl Findings<'_> {
             if self.is_shown(path) { self.permissions.allows(path, Attempt::Owner) } else { Answer::Unknown };
         let unmapped = sandbox.layers.contains(&Layer::Namespace);
         match answer {
+            // Who does not exist there, whoever may give it away outside.
+            _ if unmapped && sighting.errno == Some("EINVAL") => Finding::Not(Because::ForeignOwner),
             Answer::Refused(errno) => Finding::Not(self.refused(errno, path)),
-            _ if unmapped && (sighting.errno == Some("EINVAL") || self.is_foreign(path)) => {
-                Finding::Not(Because::ForeignOwner)
-            }
+            _ if unmapped && self.is_foreign(path) => Finding::Not(Because::ForeignOwner),
             answer => {
                 let target = Some(Target::Write(path.clone()));
                 match self.act(sighting, answer) {
