@@ -20,7 +20,7 @@ use tokio::time::timeout;
 
 use crate::modes;
 
-use device::Device;
+use device::{Device, Style};
 use line::{Entered, Line};
 
 pub(crate) use claim::Claim;
@@ -105,8 +105,11 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Shows the last line again where it is another one, over the one before.
+    /// Shows the last line again where it is another one, over the one before; once, where rows cannot be erased.
     async fn count(&mut self) -> io::Result<()> {
+        if self.device.style() == Style::Lines && !self.status.is_empty() {
+            return Ok(());
+        }
         let left = DEADLINE.saturating_sub(self.began.elapsed());
         let status = view::status(&self.request.choices, left, self.line.typed(), self.device.columns());
         if status == self.status {
@@ -126,7 +129,9 @@ impl<'a> Conversation<'a> {
             None => view::misunderstood(&self.request.choices),
         };
         self.status.clear();
-        self.device.print(&format!("\n{text}")).await?;
+        // The terminal that edits lines has echoed the end of this one.
+        let end = if self.device.style() == Style::Lines { "" } else { "\n" };
+        self.device.print(&format!("{end}{text}")).await?;
         Ok(None)
     }
 }

@@ -17,6 +17,7 @@ use rustix::termios::{
 };
 use tokio::task::spawn_blocking;
 
+use super::line::END_OF_FILE;
 use crate::modes::{self, Changed};
 
 /// The controlling terminal of whoever opens it.
@@ -49,10 +50,23 @@ const NEXT: &str = "\r\n\x1b[K";
 /// The columns of a terminal that does not say how many it has.
 const COLUMNS: usize = 80;
 
-/// The terminal, read key by key. Dropped, its modes are as before.
+/// A row of its own below a program's text, on a terminal that knows no sequences.
+const PLAIN_GAP: &str = "\n\n";
+
+/// The terminal. Dropped, its modes are as before.
 pub(super) struct Device {
     file: Arc<File>,
+    style: Style,
     _modes: Changed,
+}
+
+/// What the terminal is taken to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    /// Sequences, and keys one by one.
+    Sequences,
+    /// Lines alone, which it edits itself: `TERM` is unset or `dumb`.
+    Lines,
 }
 
 /// Says `text` in a row of its own, on a terminal whose modes are as before.
@@ -62,10 +76,10 @@ pub(super) fn say(text: &str) {
     }
 }
 
-/// Whether somebody is there to be asked: there is a controlling terminal that can be cleared of a program's text, and
-/// this process is in its foreground. In the background, a question would stop the process.
+/// Whether somebody is there to be asked: there is a controlling terminal, and this process is in its foreground. In the
+/// background, a question would stop the process.
 pub(crate) fn is_there() -> bool {
-    is_capable() && open().is_ok_and(|file| is_foreground(&file))
+    open().is_ok_and(|file| is_foreground(&file))
 }
 
 impl Device {
@@ -78,8 +92,14 @@ impl Device {
         if !is_foreground(&file) {
             return Err(Errno::EIO.into());
         }
-        let modes = modes::change(&file, OptionalActions::Flush, key_by_key)?;
-        Ok(Self { file: Arc::new(file), _modes: modes })
+        let style = Style::here();
+        let modes = modes::change(&file, OptionalActions::Flush, |modes| style.set(modes))?;
+        Ok(Self { file: Arc::new(file), style, _modes: modes })
+    }
+
+    /// What it is taken to know.
+    pub(super) const fn style(&self) -> Style {
+        self.style
     }
 
     /// Shows `text` in rows of its own, whatever a program did to the terminal. What was typed before it stood there is
@@ -88,17 +108,24 @@ impl Device {
     /// # Errors
     /// write(2)'s.
     pub(super) async fn show(&self, text: &str) -> io::Result<()> {
-        self.write(PLAIN.concat().as_bytes()).await?;
+        match self.style {
+            Style::Sequences => self.write(PLAIN.concat().as_bytes()).await?,
+            Style::Lines => self.write(PLAIN_GAP.as_bytes()).await?,
+        }
         self.print(text).await?;
         Ok(tcflush(&*self.file, QueueSelector::IFlush)?)
     }
 
-    /// Writes `text` instead of the row that the cursor is in.
+    /// Writes `text` instead of the row that the cursor is in, which is empty where rows cannot be erased.
     ///
     /// # Errors
     /// write(2)'s.
     pub(super) async fn replace(&self, text: &str) -> io::Result<()> {
-        self.write(format!("\r\x1b[K{text}").as_bytes()).await
+        let erase = match self.style {
+            Style::Sequences => "\r\x1b[K",
+            Style::Lines => "",
+        };
+        self.write(format!("{erase}{text}").as_bytes()).await
     }
 
     /// How many columns there are now.
@@ -112,12 +139,19 @@ impl Device {
     /// # Errors
     /// write(2)'s.
     pub(super) async fn print(&self, text: &str) -> io::Result<()> {
-        self.write(text.replace('\n', NEXT).as_bytes()).await
+        self.write(self.rows(text).as_bytes()).await
     }
 
     /// Likewise, as far as the terminal takes it at once.
     pub(super) fn print_now(&self, text: &str) {
-        let _ = (&*self.file).write(text.replace('\n', NEXT).as_bytes());
+        let _ = (&*self.file).write(self.rows(text).as_bytes());
+    }
+
+    fn rows(&self, text: &str) -> String {
+        match self.style {
+            Style::Sequences => text.replace('\n', NEXT),
+            Style::Lines => text.to_owned(),
+        }
     }
 
     /// Waits for keys; none came where there are none. Cancel-safe.
@@ -128,6 +162,7 @@ impl Device {
         self.ready(PollFlags::POLLIN, at_most).await?;
         let mut buffer = [0; 256];
         match (&*self.file).read(&mut buffer) {
+            Ok(0) if self.style == Style::Lines => Ok(vec![END_OF_FILE]),
             Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(count) => Ok(buffer.get(..count).unwrap_or_default().to_vec()),
             Err(error) if is_only_early(&error) => Ok(Vec::new()),
@@ -172,9 +207,29 @@ fn is_foreground(file: &File) -> bool {
     tcgetpgrp(file.as_fd()).is_ok_and(|group| group == getpgrp())
 }
 
-/// Whether the terminal knows sequences at all: without them it cannot be told where a program's text ends.
-fn is_capable() -> bool {
-    std::env::var_os("TERM").is_some_and(|term| term != "dumb")
+impl Style {
+    /// By `TERM`.
+    fn here() -> Self {
+        match std::env::var_os("TERM") {
+            Some(term) if !term.is_empty() && term != "dumb" => Self::Sequences,
+            _ => Self::Lines,
+        }
+    }
+
+    fn set(self, modes: &mut Termios) {
+        match self {
+            Self::Sequences => key_by_key(modes),
+            Self::Lines => line_by_line(modes),
+        }
+    }
+}
+
+/// The terminal echoes, edits and hands over a line; its keys for signals are signals.
+fn line_by_line(modes: &mut Termios) {
+    modes.local_modes.insert(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ECHOE | LocalModes::ISIG);
+    modes.output_modes.insert(OutputModes::OPOST | OutputModes::ONLCR);
+    modes.input_modes.remove(InputModes::IGNCR | InputModes::INLCR | InputModes::ISTRIP);
+    modes.input_modes.insert(InputModes::ICRNL);
 }
 
 /// No echo, no lines, no signals from keys; a key is there at once, and Enter is one byte. Output is what we write.

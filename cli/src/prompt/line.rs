@@ -8,7 +8,8 @@ const QUIET: Duration = Duration::from_millis(150);
 const LONGEST: usize = 32;
 
 const END_OF_TEXT: u8 = 3;
-const END_OF_FILE: u8 = 4;
+/// Ctrl-D, and what a terminal that hands over lines makes of it.
+pub(super) const END_OF_FILE: u8 = 4;
 const BACKSPACE: u8 = 8;
 const ERASE_LINE: u8 = 21;
 const ESCAPE: u8 = 27;

@@ -17,6 +17,7 @@ const QUESTION: &str = "yes/no/cancel? (no in 60 s)";
 
 mod grant;
 mod others;
+mod plain;
 mod screen;
 mod session;
 mod terminal;

@@ -59,14 +59,3 @@ fn a_narrow_terminal_keeps_the_question_in_sight() {
         std::fs::remove_file(&go).expect("it is there");
     });
 }
-
-#[test]
-fn a_terminal_that_cannot_be_cleared_asks_nothing() {
-    needs!(root, bwrap, landlock = 6);
-    each(USERS, &[Backend::Bwrap], |scene| {
-        let mut asked = Asked::new(scene);
-        asked.confine = asked.confine.env("TERM", "dumb");
-        let run = asked.shell(&writes(&scene.outside().join("y"))).asks_nothing();
-        run.exits(2).reports("/refusal/outcome", "unavailable");
-    });
-}
