@@ -4,11 +4,13 @@
 //! is resolved like every other layer of a policy, so that what is hidden, or confine's own, stays so.
 
 mod ahead;
+mod current;
 mod grant;
 mod machine;
 mod streak;
 
 pub use ahead::{Ahead, AheadError};
+pub use current::current;
 pub use grant::{BadGrant, Grant};
 pub use machine::{Done, Escalation, Proposal, Step, Why};
 pub use streak::{Repeated, Streak};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use confine_core::approval::{By, RefusalKind, SessionId};
-use confine_core::denial::{Certainty, Target};
-use confine_core::escalate::{Done, Escalation, Grant, Proposal, Step};
+use confine_core::denial::Certainty;
+use confine_core::escalate::{Done, Escalation, Grant, Proposal, Step, current};
 use confine_core::policy::ApprovalDefault;
 use confine_core::policy::resolve::Written;
 use confine_core::report::{Attempt, Refusal};
@@ -113,7 +113,7 @@ impl Rounds<'_> {
         }
         let before = self.escalation.granted().to_vec();
         let said = self.ask(&proposal, stops).await;
-        let allowed = self.allowed(said).await;
+        let allowed = self.allowed(said, stops).await;
         // Only now is it certain: an answer that cannot be written down, or is good for nothing any more, allows nothing.
         if let Some(asking) = &mut self.asking {
             asking.says(allowed.as_ref().map_or_else(|refusal| end(refusal.as_ref()), |_| "allowed"));
@@ -138,7 +138,11 @@ impl Rounds<'_> {
     }
 
     /// The policy of one more run, where that is allowed.
-    async fn allowed(&mut self, said: Result<Said, ApprovalsError>) -> Result<Policy, Option<Refusal>> {
+    async fn allowed(
+        &mut self,
+        said: Result<Said, ApprovalsError>,
+        stops: &mut Stops,
+    ) -> Result<Policy, Option<Refusal>> {
         let (decided, asked) = match said {
             Ok(Said::Decided(answered)) => *answered,
             Ok(Said::Stopped) => return Err(Some(refused(RefusalKind::Cancelled, STOPPED.to_owned()))),
@@ -148,6 +152,10 @@ impl Rounds<'_> {
         match (self.escalation.answer(decided.outcome.clone()), decided.pass) {
             (Step::Rerun(policy), Some(pass)) => {
                 let used = self.used(pass, &asked, &policy).await;
+                // Whatever came meanwhile: nothing begins that was told to stop.
+                if stops.is_told().await {
+                    return Err(Some(refused(RefusalKind::Cancelled, STOPPED.to_owned())));
+                }
                 used.map_err(|reason| Some(refused(RefusalKind::Rejected, reason)))
             }
             _ => Err(Refusal::of(&decided.outcome, decided.by)),
@@ -186,12 +194,7 @@ impl Rounds<'_> {
         let granted = self.escalation.granted();
         let layer = Grant::layer(granted).map_err(|error| error.to_string())?;
         let fresh = (self.widen)(&layer).map_err(|error| format!("{CHANGED}: {error}"))?;
-        if !granted.iter().all(|grant| opens_the_same(grant, allowed, &fresh)) {
-            return Err(CHANGED.to_owned());
-        }
-        // What is wider elsewhere is not taken over, as where a hidden socket is gone.
-        let narrower = fresh.id == allowed.id && allowed.covers(&fresh);
-        Ok(if narrower { fresh } else { allowed.clone() })
+        current(granted, allowed, fresh).ok_or_else(|| CHANGED.to_owned())
     }
 
     async fn finish(mut self, refusal: Option<Refusal>) -> Ended {
@@ -208,23 +211,6 @@ impl Rounds<'_> {
         self.ended.report.attempts = self.attempts;
         self.ended
     }
-}
-
-/// Whether a grant means in `fresh` what it does in `allowed`.
-fn opens_the_same(grant: &Grant, allowed: &Policy, fresh: &Policy) -> bool {
-    let Grant::Grants(targets) = grant else { return true };
-    let (allowed, fresh) = (&allowed.fs, &fresh.fs);
-    targets.iter().all(|target| match target {
-        Target::Read(path)
-        | Target::Write(path)
-        | Target::Precreate(path)
-        | Target::Socket(path)
-        | Target::Device(path) => {
-            allowed.access_at(path) == fresh.access_at(path)
-                && allowed.precreate.contains(path) == fresh.precreate.contains(path)
-        }
-        Target::Git(_) | Target::Connect(_) | Target::Process(_) | Target::Syscall(_) => true,
-    })
 }
 
 /// How a question ended that allowed nothing.

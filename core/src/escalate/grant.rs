@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::denial::Target;
 use crate::policy::git::Git;
 use crate::policy::resolve::Written;
-use crate::policy::{Access, FsPlan, Mode, PolicyFile, Source};
+use crate::policy::{Access, FsPlan, Kind, Mode, PolicyFile, Source};
 use crate::visible::visible;
 use crate::{AbsPath, Text};
 
@@ -48,15 +48,47 @@ impl Grant {
         Self::Grants(vec![target])
     }
 
-    /// As words for a person, one line each, with everything that others chose made visible.
-    pub fn words(&self) -> Vec<String> {
+    /// As words for a person, one line each, with everything that others chose made visible. `directories` are those of its
+    /// places that are some.
+    pub fn words(&self, directories: &[AbsPath]) -> Vec<String> {
         match self {
             Self::Mode(Mode::ReadOnly) => vec!["the mode read-only".to_owned()],
             Self::Mode(Mode::WorkspaceWrite) => {
                 vec!["the mode workspace-write: write below every workspace".to_owned()]
             }
-            Self::Grants(targets) => targets.iter().map(words).collect(),
+            Self::Grants(targets) => targets.iter().map(|target| words(target, directories)).collect(),
         }
+    }
+
+    /// Those of its places that are directories in `fs`, which is resolved with it.
+    pub(super) fn directories(&self, fs: &FsPlan) -> Vec<AbsPath> {
+        let is_directory = |path: &&AbsPath| kind(fs, path) == Some(Kind::Directory);
+        self.places().filter(is_directory).cloned().collect()
+    }
+
+    /// Whether each place that it names is in `now` what it is in `then`: of the same kind, and open in the same way.
+    pub(super) fn opens_the_same(&self, then: &FsPlan, now: &FsPlan) -> bool {
+        self.places().all(|path| {
+            kind(then, path) == kind(now, path)
+                && then.access_at(path) == now.access_at(path)
+                && then.precreate.contains(path) == now.precreate.contains(path)
+        })
+    }
+
+    /// The places that it names.
+    fn places(&self) -> impl Iterator<Item = &AbsPath> {
+        let targets = match self {
+            Self::Mode(_) => &[][..],
+            Self::Grants(targets) => targets,
+        };
+        targets.iter().filter_map(|target| match target {
+            Target::Read(path)
+            | Target::Write(path)
+            | Target::Precreate(path)
+            | Target::Socket(path)
+            | Target::Device(path) => Some(path),
+            Target::Git(_) | Target::Connect(_) | Target::Process(_) | Target::Syscall(_) => None,
+        })
     }
 
     /// Whether every place that it names is itself what `fs`, resolved with it, opens.
@@ -132,8 +164,15 @@ fn git(word: &str) -> Result<Git, BadGrant> {
     }
 }
 
-fn words(target: &Target) -> String {
-    let path = |act: &str, path: &AbsPath| format!("{act} {}", visible(path.as_path().as_os_str()));
+fn kind(fs: &FsPlan, path: &AbsPath) -> Option<Kind> {
+    fs.entries.get(path).map(|entry| entry.kind)
+}
+
+fn words(target: &Target, directories: &[AbsPath]) -> String {
+    let path = |act: &str, path: &AbsPath| {
+        let below = if directories.contains(path) { " and all below" } else { "" };
+        format!("{act} {}{below}", visible(path.as_path().as_os_str()))
+    };
     match target {
         Target::Read(at) => path("read", at),
         Target::Write(at) => path("write", at),

@@ -3,6 +3,7 @@
 use std::fs::File;
 
 use confine_tests::tmux::Terminal;
+use confine_tests::world::{assert_gone, marker};
 
 use super::*;
 
@@ -95,6 +96,54 @@ fn being_told_to_stop_cancels_and_restores_the_terminal() {
             run.exits(2).reports("/refusal/outcome", "cancelled");
             assert_eq!(pty.modes(), before, "{signal}");
             assert!(!is_there(&target));
+        }
+    });
+}
+
+#[test]
+fn being_told_to_stop_between_the_answer_and_the_run_starts_nothing() {
+    needs!(root, bwrap, landlock = 6);
+    each(&[User::Ordinary], &[Backend::Bwrap], |scene| {
+        let target = scene.outside().join("y");
+        let log = scene.home().join(".local/state/confine/sessions/stops.jsonl");
+        // It is measured once more before the yes is used, which takes its time.
+        let big = File::create(scene.workspace().join("big")).expect("root may");
+        big.set_len(8 * 1024 * 1024).expect("there is room");
+        for (number, signal) in [Some(Signal::SIGTERM), Some(Signal::SIGINT), None].into_iter().enumerate() {
+            let confine = scene.confine().options(["--ask"]).env("CONFINE_SESSION", "stops");
+            let marker = marker();
+            let script = format!("echo {marker}; {}", writes(&target));
+            let asking = Asked::of(confine).run(&["sh", "-c", &script, "big"]);
+            let used = || content(&log).unwrap_or_default().matches("approval/used").count();
+            let before = used();
+            asking.answers(1, "y\r");
+            // The yes is written down, and cannot be used before this lock is gone.
+            let decided = || content(&log).unwrap_or_default().matches("approval/decided").count() > number;
+            let patience = std::time::Instant::now();
+            while !decided() {
+                assert!(patience.elapsed() < PATIENCE, "nothing is decided: {}", asking.pty.screen());
+            }
+            let held = File::open(&log).expect("a log");
+            held.lock().expect("a lock");
+            assert_eq!(used(), before, "the yes is not used yet");
+            std::thread::sleep(Duration::from_millis(100));
+            if let Some(signal) = signal {
+                signal_child(&asking.running, signal);
+            }
+            std::thread::sleep(Duration::from_millis(50));
+            drop(held);
+            let (run, pty) = asking.ends();
+            match signal {
+                None => drop(run.exits(0).reports("/verdict", "passed")),
+                Some(signal) => {
+                    let run =
+                        run.exits(2).reports("/refusal/outcome", "cancelled").reports("/attempts", json!([]));
+                    assert_eq!(run.stdout.matches(&marker).count(), 1, "{signal}: {run}");
+                    assert!(pty.screen().contains("confine: cancelled"), "{}", pty.screen());
+                }
+            }
+            assert_eq!(is_there(&target), signal.is_none());
+            assert_gone(&marker, PATIENCE);
         }
     });
 }
