@@ -136,8 +136,9 @@ fn line(event: &Event) -> String {
 fn subject(subject: &Subject) -> String {
     match subject {
         Subject::Command { argv, cwd } => format!("{} in {}", visible_argv(argv), shown(cwd)),
-        Subject::Escalation { argv, cwd, grant, .. } => {
-            format!("{} in {}, with more: {}", visible_argv(argv), shown(cwd), grant.words().join("; "))
+        Subject::Escalation { argv, cwd, grant, directories, .. } => {
+            let more = grant.words(directories).join("; ");
+            format!("{} in {}, with more: {more}", visible_argv(argv), shown(cwd))
         }
         Subject::Connect { host, port } => format!("connect to {}:{port}", visible(host.as_ref())),
         Subject::Tool { name, .. } => format!("the tool {}", visible(name.as_ref())),

@@ -21,8 +21,8 @@ pub use lines::{Lines, TooLong};
 #[cfg(feature = "schema")]
 pub use schema::schema;
 pub use server::{
-    Asking, Checked, Chunk, Complaint, Decided, Described, Ended, Found, Planned, Shown, Started, Stream,
-    Taken, ToClient, TurnChanged, Welcome,
+    Asking, Basis, Checked, Chunk, Complaint, Decided, Described, Ended, Found, Planned, Shown, Started,
+    Stream, Taken, ToClient, TurnChanged, Welcome,
 };
 
 /// The version of the protocol.

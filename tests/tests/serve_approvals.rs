@@ -303,6 +303,34 @@ fn what_changes_while_the_question_stands_is_named_and_does_not_run() {
 }
 
 #[test]
+fn a_grant_that_is_something_else_by_the_time_of_the_answer_is_refused() {
+    needs!(root, bwrap);
+    let scene = scene();
+    let (file, other) = (outside(&scene, "file"), outside(&scene, "other"));
+    for changes in [true, false] {
+        scene.write(&file, "");
+        scene.write(&other, "");
+        let mut client = Client::stdio(&scene).greet("ask");
+        let question = asked(&mut client, &scene, "a", &file);
+        assert_eq!(question["evidence"], "text", "{question:#}");
+        if changes {
+            std::fs::remove_file(&file).expect("it is there");
+            std::os::unix::fs::symlink(&other, &file).expect("a free name");
+        }
+        answer(&mut client, &question, "allow-once");
+        let report = client.report("a");
+        if changes {
+            assert_eq!(report["refusal"]["outcome"], "rejected", "{report:#}");
+            assert!(report["refusal"]["reason"].to_string().contains("changed"), "{report:#}");
+            std::fs::remove_file(&file).expect("it is there");
+        } else {
+            assert_eq!(report["verdict"], "passed", "{report:#}");
+        }
+        assert_eq!(content(&other).as_deref(), Some(""));
+    }
+}
+
+#[test]
 fn three_refusals_in_a_turn_end_its_questions_and_a_closed_turn_takes_what_waits() {
     needs!(root, bwrap);
     let scene = scene();

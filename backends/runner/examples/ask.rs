@@ -21,8 +21,8 @@ struct Person;
 #[async_trait]
 impl Approver for Person {
     async fn answer(&self, request: &ApprovalRequest) -> Option<Answer> {
-        let Subject::Escalation { argv, grant, .. } = &request.subject else { return None };
-        eprintln!("{}\nwants to {}: y or n?", visible_argv(argv), grant.words().join(" and "));
+        let Subject::Escalation { argv, grant, directories, .. } = &request.subject else { return None };
+        eprintln!("{}\nwants to {}: y or n?", visible_argv(argv), grant.words(directories).join(" and "));
         let line = stdin().lock().lines().next()?.ok()?;
         Some(if line == "y" { Answer::AllowOnce } else { Answer::Reject { reason: String::new() } })
     }

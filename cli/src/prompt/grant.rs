@@ -1,6 +1,6 @@
 //! What a grant changes in a policy, and what a denial was about.
 
-use confine_core::denial::{Denial, Target};
+use confine_core::denial::{Denial, Source, Target};
 use confine_core::escalate::Grant;
 use confine_core::visible::visible;
 use confine_core::{AbsPath, Effect};
@@ -29,10 +29,14 @@ fn line(key: &str, value: &Value) -> String {
     visible(format!("{key} = {value}").as_ref())
 }
 
-/// `write to /etc/x, by the mount layer (likely)`.
+/// `write to /etc/x, by the mount layer (likely, by its own words only)`: a program prints what it likes.
 pub(super) fn denied(denial: &Denial) -> String {
     let layer = denial.layer.map(|layer| format!(", by the {layer} layer")).unwrap_or_default();
-    format!("{}{layer} ({})", act(denial.effect, denial.target.as_ref()), word(&denial.certainty))
+    let known = match denial.evidence.source {
+        Source::Stderr | Source::Stdout => ", by its own words only",
+        Source::Record => "",
+    };
+    format!("{}{layer} ({}{known})", act(denial.effect, denial.target.as_ref()), word(&denial.certainty))
 }
 
 fn act(effect: Effect, target: Option<&Target>) -> String {

@@ -107,11 +107,11 @@ fn subject(text: &mut Page, subject: &Subject) {
             text.row("command", &command(argv));
             text.row("in", &visible(cwd.as_path().as_os_str()));
         }
-        Subject::Escalation { argv, cwd, grant, denials } => {
+        Subject::Escalation { argv, cwd, grant, directories, denials } => {
             text.row("command", &command(argv));
             text.row("in", &visible(cwd.as_path().as_os_str()));
             denied(text, denials);
-            grant.words().iter().for_each(|words| text.row("grant", words));
+            grant.words(directories).iter().for_each(|words| text.row("grant", words));
             grant::difference(grant).iter().for_each(|line| text.row("policy", &format!("+ {line}")));
         }
         Subject::Connect { host, port } => {

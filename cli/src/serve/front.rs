@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use confine_core::approval::{
     Answer, ApprovalRequest, ApprovalRequestId, Approver, Subject, TurnId, async_trait,
 };
-use confine_core::protocol::{Asking, Name, ToClient};
+use confine_core::protocol::{Asking, Basis, Name, ToClient};
 
 use super::channel::Voice;
 use crate::prompt;
@@ -94,6 +94,7 @@ impl Approver for Front {
             run: run.clone(),
             turn: request.turn.to_string(),
             subject: serde_json::to_value(&request.subject).ok()?,
+            evidence: Basis::of(&request.subject),
             text: prompt::lines(request),
             justification: request.justification.clone(),
             rerun: serde_json::to_value(&request.rerun).ok()?,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use confine_core::approval::{ApprovalOutcome, By, RefusalKind};
-use confine_core::escalate::{Done, Escalation, Grant, Proposal, Step};
+use confine_core::escalate::{Done, Escalation, Grant, Proposal, Step, current};
 use confine_core::policy::resolve::Written;
 use confine_core::protocol::Stdin;
 use confine_core::report::{Attempt, OutcomeNote, Refusal};
@@ -17,6 +17,9 @@ use crate::request::Resolved;
 
 /// Why nobody is asked where standard input is gone.
 const ONCE: &str = "approval needed, but the command has read a pipe, which cannot be given to it again";
+
+/// Why a yes is good for nothing any more.
+const CHANGED: &str = "the host changed since the question";
 
 /// Why nobody is asked, and nothing begins, once the client wants no more.
 const CANCELLED: &str = "the run was cancelled";
@@ -74,10 +77,10 @@ impl<'a> Rounds<'a> {
             }
             step = match step {
                 Step::Rerun(policy) => {
-                    let policy = if yes.is_some() { self.fresh(policy).await? } else { policy };
-                    if let Some(refusal) = self.used(yes.take()).await {
-                        return Ok(Some(refusal));
-                    }
+                    let policy = match self.used(yes.take(), policy).await? {
+                        Ok(policy) => policy,
+                        Err(refusal) => return Ok(Some(refusal)),
+                    };
                     self.launch(&policy).await?;
                     let Some(last) = self.last.as_ref().filter(|_| self.course.desk.asks()) else {
                         return Ok(None);
@@ -108,14 +111,13 @@ impl<'a> Rounds<'a> {
         Ok(Escalation::new(argv, self.resolved.policy.clone(), move |layer: &Written| widen(layer)))
     }
 
-    /// What was allowed, as the host is now: what listens since the question is hidden too. Never more than that.
-    async fn fresh(&self, allowed: Box<Policy>) -> Result<Box<Policy>, LaunchFault> {
+    /// What was allowed, as the host is now; `None` where what was granted is something else by now.
+    async fn fresh(&self, allowed: &Policy) -> Result<Option<Policy>, LaunchFault> {
         let granted = self.machine.as_ref().map(Escalation::granted).unwrap_or_default().to_vec();
-        let widen = self.widen.clone();
+        let (widen, allowed) = (self.widen.clone(), allowed.clone());
         blocking(move || {
             let fresh = Grant::layer(&granted).ok().and_then(|layer| widen(&layer).ok());
-            let fresh = fresh.filter(|fresh| fresh.id == allowed.id && allowed.covers(fresh));
-            Ok(fresh.map_or(allowed, Box::new))
+            Ok(fresh.and_then(|fresh| current(&granted, &allowed, fresh)))
         })
         .await
     }
@@ -169,17 +171,31 @@ impl<'a> Rounds<'a> {
         Ok(desk.ask(question, &voice, self.course.stopped()).await)
     }
 
-    /// Uses a yes up, unless the client wants no more of the run by now; why nothing begins.
-    async fn used(&mut self, yes: Option<(Pass, Box<Asked>)>) -> Over {
+    /// Uses a yes up, unless the client wants no more of the run by now. The policy to run under, or why nothing begins.
+    async fn used(
+        &mut self,
+        yes: Option<(Pass, Box<Asked>)>,
+        allowed: Box<Policy>,
+    ) -> Result<Result<Box<Policy>, Refusal>, LaunchFault> {
+        let Some((pass, asked)) = yes else { return Ok(self.unless_cancelled(allowed)) };
+        // Before, so that a yes is not used up in vain, and after, since what is bound to it is measured meanwhile.
+        if self.fresh(&allowed).await?.is_none() {
+            return Ok(Err(refused(RefusalKind::Rejected, CHANGED)));
+        }
         if self.course.is_cancelled() {
-            return Some(refused(RefusalKind::Cancelled, CANCELLED));
+            return Ok(Err(refused(RefusalKind::Cancelled, CANCELLED)));
         }
-        let (pass, asked) = yes?;
-        let refusal = pass.consume(&asked).await.err().map(|refusal| refusal.to_string());
-        match refusal {
-            Some(reason) => Some(refused(RefusalKind::Rejected, &reason)),
-            None => self.course.is_cancelled().then(|| refused(RefusalKind::Cancelled, CANCELLED)),
+        if let Err(reason) = pass.consume(&asked).await {
+            return Ok(Err(refused(RefusalKind::Rejected, &reason.to_string())));
         }
+        match self.fresh(&allowed).await? {
+            None => Ok(Err(refused(RefusalKind::Rejected, CHANGED))),
+            Some(policy) => Ok(self.unless_cancelled(Box::new(policy))),
+        }
+    }
+
+    fn unless_cancelled<T>(&mut self, policy: T) -> Result<T, Refusal> {
+        if self.course.is_cancelled() { Err(refused(RefusalKind::Cancelled, CANCELLED)) } else { Ok(policy) }
     }
 
     /// Why nobody is asked. Before the first launch that is a no: it was asked for, and is not to be had.

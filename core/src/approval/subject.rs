@@ -25,6 +25,10 @@ pub enum Subject {
         cwd: AbsPath,
         /// What it would get.
         grant: Grant,
+        /// Those of its places that were directories when it was asked: what is granted there holds for all below. A log of an
+        /// earlier version has none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        directories: Vec<AbsPath>,
         /// What it was denied; empty for a request made ahead.
         denials: Vec<Denial>,
     },

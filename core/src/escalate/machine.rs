@@ -193,8 +193,8 @@ impl Escalation {
         justification: Option<String>,
     ) -> Step {
         let argv = self.argv.words().iter().map(|word| Text::from(word.as_os_str())).collect();
-        let subject =
-            Subject::Escalation { argv, cwd: self.argv.cwd().clone(), grant: grant.clone(), denials };
+        let (cwd, directories) = (self.argv.cwd().clone(), grant.directories(&policy.fs));
+        let subject = Subject::Escalation { argv, cwd, grant: grant.clone(), directories, denials };
         let rerun = match self.attempts {
             0 => RerunRisk::NotStarted,
             attempts => RerunRisk::after(attempts, &self.policy),

@@ -7,6 +7,8 @@ use serde_json::Value;
 
 use super::client::{Approvals, Name};
 use super::{Fault, Malformed, Names};
+use crate::approval::Subject;
+use crate::denial::{Denial, Source};
 use crate::{BackendId, Effect, Governed, LaunchFault, Probe, Report, Text};
 
 /// A message to a client.
@@ -155,6 +157,8 @@ pub struct Asking {
     pub turn: String,
     /// What is asked: docs/front-ends.md.
     pub subject: Value,
+    /// What the denials of `subject` are known by: a record of confine's, or only what the program itself printed.
+    pub evidence: Basis,
     /// What a person is to be shown, line by line, with every character that could mislead made visible.
     pub text: Vec<String>,
     /// Why, in the words of whoever asked.
@@ -165,6 +169,32 @@ pub struct Asking {
     pub choices: Value,
     /// How long an answer is waited for, in milliseconds.
     pub deadline_ms: u64,
+}
+
+/// What the denials of a question are known by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// There are none: more was asked for ahead.
+    None,
+    /// Text of the program's, which prints what it likes.
+    Text,
+    /// A record of confine's, of the kernel's or of the broker's, for each of them.
+    Record,
+}
+
+impl Basis {
+    /// Of what is asked.
+    pub fn of(subject: &Subject) -> Self {
+        let Subject::Escalation { denials, .. } = subject else { return Self::None };
+        let is_text = |denial: &Denial| denial.evidence.source != Source::Record;
+        match denials.as_slice() {
+            [] => Self::None,
+            some if some.iter().any(is_text) => Self::Text,
+            _ => Self::Record,
+        }
+    }
 }
 
 /// What became of an approval.

@@ -64,6 +64,22 @@ fn a_file_that_is_there_is_granted_itself_and_its_neighbour_is_asked_about_again
 }
 
 #[test]
+fn a_directory_is_granted_with_all_below_and_the_question_says_so() {
+    needs!(root, bwrap, landlock = 6);
+    each(&[User::Ordinary], &[Backend::Bwrap], |scene| {
+        let made = scene.outside().join("made");
+        let asking = Asked::new(scene).run(&["mkdir", &made.display().to_string()]);
+        asking.answers(1, "y\r");
+        let (run, pty) = asking.ends();
+        run.exits(0);
+        let screen = pty.screen();
+        let grant = format!("write {} and all below", scene.outside().display());
+        assert!(made.is_dir() && screen.contains(&grant), "{screen}");
+        assert!(screen.contains("(likely, by its own words only)"), "{screen}");
+    });
+}
+
+#[test]
 fn a_policy_may_ask_and_a_workspaces_own_may_only_say_never() {
     needs!(root, bwrap, landlock = 6);
     each(USERS, &[Backend::Bwrap], |scene| {

@@ -59,6 +59,19 @@ fn what_is_another_file_by_the_time_of_the_answer_is_refused() {
 }
 
 #[test]
+fn a_file_that_is_a_directory_by_the_time_of_the_answer_is_refused() {
+    needs!(root, bwrap, landlock = 6);
+    each(&[User::Ordinary], &[Backend::Bwrap], |scene| {
+        let target = scene.write(&scene.outside().join("y"), "old\n");
+        let asking = Asked::new(scene).shell(&writes(&target));
+        asking.pty.shows(QUESTION, 1);
+        std::fs::remove_file(&target).expect("it is there");
+        scene.directory(&target);
+        is_refused(asking, "the host changed since the question");
+    });
+}
+
+#[test]
 fn a_file_that_was_to_be_made_and_is_there_by_now_is_refused() {
     needs!(root, bwrap, landlock = 6);
     each(USERS, Backend::ALL, |scene| {

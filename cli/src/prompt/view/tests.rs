@@ -41,7 +41,13 @@ fn escalation(words: &[&str]) -> ApprovalRequest {
     let rerun = RerunRisk::RanBefore { attempts: 1, could_write: vec![path("/home/u/ws")] };
     ApprovalRequest {
         rerun,
-        ..request(Subject::Escalation { argv, cwd: path("/home/u/ws"), grant, denials })
+        ..request(Subject::Escalation {
+            argv,
+            cwd: path("/home/u/ws"),
+            grant,
+            directories: Vec::new(),
+            denials,
+        })
     }
 }
 
@@ -51,7 +57,7 @@ fn an_escalation_shows_what_runs_why_and_what_it_would_get() {
 confine: a command was denied something. May it run again with more?
   command   sh -c 'echo in > /var/tmp/y'
   in        /home/u/ws
-  denied    write to /var/tmp/y, by the mount layer (likely)
+  denied    write to /var/tmp/y, by the mount layer (likely, by its own words only)
             it said: sh: 1: cannot create /var/tmp/y: Read-only file system
   grant     create and write /var/tmp/y
   policy    + filesystem.precreate = [\"/var/tmp/y\"]
@@ -62,6 +68,18 @@ confine: a command was denied something. May it run again with more?
   [cancel]  stop; also Ctrl-C
 ";
     assert_eq!(question(&escalation(&["sh", "-c", "echo in > /var/tmp/y"])), expected);
+}
+
+#[test]
+fn a_directory_is_granted_with_all_below_and_a_record_is_no_mere_word() {
+    let mut request = escalation(&["true"]);
+    let Subject::Escalation { grant, directories, denials, .. } = &mut request.subject else { panic!() };
+    *grant = Grant::Grants(["/a", "/b"].map(|at| Target::Write(path(at))).to_vec());
+    *directories = vec![path("/b")];
+    denials[0].evidence = Evidence { source: Source::Record, line: None, errno: None };
+    let text = question(&request);
+    assert!(text.contains("  grant     write /a\n  grant     write /b and all below\n"), "{text}");
+    assert!(text.contains("by the mount layer (likely)\n"), "{text}");
 }
 
 #[test]
@@ -115,7 +133,7 @@ fn every_grant_has_words_and_a_difference() {
     ];
     for (grant, line) in grants {
         assert_eq!(grant::difference(&grant), [line]);
-        assert_eq!(grant.words().len(), 1);
+        assert_eq!(grant.words(&[]).len(), 1);
     }
 }
 

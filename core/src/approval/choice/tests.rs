@@ -163,7 +163,13 @@ fn a_command_that_reads_a_file_gets_no_rule() {
 fn more_than_the_policy_allows_is_offered_once() {
     let cwd = AbsPath::new("/ws").unwrap();
     let grant = Grant::one(Target::Write(AbsPath::new("/data").unwrap()));
-    let subject = Subject::Escalation { argv: vec!["ls".into()], cwd, grant, denials: Vec::new() };
+    let subject = Subject::Escalation {
+        argv: vec!["ls".into()],
+        cwd,
+        grant,
+        directories: Vec::new(),
+        denials: Vec::new(),
+    };
     let binding = Binding::connect("h", 1, &PolicyId::of(b""));
     assert_eq!(choices(&subject, &binding), [Choice::AllowOnce, Choice::Reject, Choice::Cancel]);
     let connect = choices(&Subject::Connect { host: "h".into(), port: 1 }, &binding);

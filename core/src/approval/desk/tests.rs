@@ -68,7 +68,13 @@ pub(super) fn ask(name: &str, in_turn: &str, execution: &Execution) -> Ask {
     let (argv, cwd) = (execution.argv.clone(), execution.cwd.clone());
     let subject = match &execution.grant {
         None => Subject::Command { argv, cwd },
-        Some(grant) => Subject::Escalation { argv, cwd, grant: grant.clone(), denials: Vec::new() },
+        Some(grant) => Subject::Escalation {
+            argv,
+            cwd,
+            grant: grant.clone(),
+            directories: Vec::new(),
+            denials: Vec::new(),
+        },
     };
     let binding = Binding::execution(execution);
     Ask {

@@ -24,7 +24,7 @@ fn request(words: Vec<Vec<u8>>, text: String) -> Event {
     let request = ApprovalRequest {
         id: id(),
         turn: TurnId::new("t").unwrap(),
-        subject: Subject::Escalation { argv, cwd, grant, denials: Vec::new() },
+        subject: Subject::Escalation { argv, cwd, grant, directories: Vec::new(), denials: Vec::new() },
         binding: Binding::connect(&text, 1, &PolicyId::of(b"")),
         justification: Some(text),
         rerun: RerunRisk::RanBefore { attempts: 1, could_write: vec![AbsPath::root()] },

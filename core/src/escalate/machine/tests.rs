@@ -97,6 +97,19 @@ fn a_denied_write_asks_for_exactly_that_file_and_a_yes_gives_it_for_one_call() {
 }
 
 #[test]
+fn a_directory_that_is_granted_is_told_from_a_file() {
+    for (target, expected) in [(write("/data"), vec![abs("/data")]), (write("/data/x"), vec![])] {
+        let mut one = call();
+        let proposal = asked(one.on(&denied(target)));
+        let Subject::Escalation { grant, directories, .. } = &proposal.subject else {
+            panic!("{proposal:?}")
+        };
+        assert_eq!(directories, &expected);
+        assert_eq!(grant.words(directories)[0].ends_with(" and all below"), !expected.is_empty());
+    }
+}
+
+#[test]
 fn what_is_hidden_confines_own_or_everything_is_never_offered() {
     let never = [
         Target::Read(abs("/home/u/.ssh/id")),
