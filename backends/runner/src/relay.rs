@@ -15,6 +15,8 @@ use crate::events::{Announcer, Event};
 use crate::sink::{Closed, Sink};
 use crate::spawn;
 
+/// Most commands say a line or nothing; who fills this gets the whole.
+const FIRST: usize = 4 * 1024;
 const CHUNK: usize = 32 * 1024;
 
 /// What is kept of a stream, shared so that nothing already read is lost, however its relay ends.
@@ -88,12 +90,15 @@ impl Relay {
         if self.targets.announced.is_some() {
             let _ = phase.wait_for(|phase| *phase != Phase::Launch).await;
         }
-        let mut buffer = vec![0; CHUNK];
+        let mut buffer = vec![0; FIRST];
         loop {
             let count = self.read(&mut buffer, &mut phase).await;
             let chunk = buffer.get(..count).unwrap_or_default();
             if chunk.is_empty() || self.pass(chunk).await.is_err() {
                 break;
+            }
+            if count == buffer.len() {
+                buffer.resize(CHUNK, 0);
             }
         }
         drop(self.source);
@@ -118,14 +123,14 @@ impl Relay {
         read(self.source.get_ref(), buffer).unwrap_or(0)
     }
 
-    async fn pass(&self, chunk: &[u8]) -> Result<(), Closed> {
+    async fn pass(&mut self, chunk: &[u8]) -> Result<(), Closed> {
         if let Some(kept) = &self.targets.kept {
             kept.push(chunk);
         }
         if let Some((announcer, event)) = &self.targets.announced {
             announcer.output(event(chunk.to_vec()), chunk.len()).await;
         }
-        match &self.targets.sink {
+        match &mut self.targets.sink {
             Some(sink) => sink.write(chunk.to_vec()).await,
             None => Ok(()),
         }

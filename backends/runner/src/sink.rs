@@ -14,23 +14,57 @@ const QUEUE: usize = 2;
 const STACK: usize = 64 * 1024;
 
 /// The async end.
-pub(crate) struct Sink {
+pub(crate) struct Sink(State);
+
+/// Most commands say nothing, so that the thread is made for the first chunk.
+enum State {
+    Idle(File),
+    Writing(Writer),
+    /// No thread could be made.
+    Failed,
+}
+
+/// The thread, seen from outside.
+struct Writer {
     chunks: mpsc::Sender<Vec<u8>>,
     done: oneshot::Receiver<()>,
 }
 
-/// Nobody reads the other end any more.
+/// Nobody reads the other end any more, or nobody can write to it.
 pub(crate) struct Closed;
 
 impl Sink {
-    /// Starts the thread.
-    ///
-    /// # Errors
-    /// When no thread can be made.
-    pub(crate) fn start(descriptor: OwnedFd) -> io::Result<Self> {
+    /// Writes there when there is something to write.
+    pub(crate) fn new(descriptor: OwnedFd) -> Self {
+        Self(State::Idle(descriptor.into()))
+    }
+
+    /// Waits for room, then hands a chunk over.
+    pub(crate) async fn write(&mut self, chunk: Vec<u8>) -> Result<(), Closed> {
+        self.0 = match std::mem::replace(&mut self.0, State::Failed) {
+            State::Idle(file) => Writer::start(file).map_or(State::Failed, State::Writing),
+            other => other,
+        };
+        match &self.0 {
+            State::Writing(writer) => writer.chunks.send(chunk).await.map_err(|_| Closed),
+            State::Idle(_) | State::Failed => Err(Closed),
+        }
+    }
+
+    /// Waits until all is written.
+    pub(crate) async fn finish(self) {
+        if let State::Writing(Writer { chunks, done }) = self.0 {
+            drop(chunks);
+            // An error means that the thread is gone, which is as final.
+            let _ = done.await;
+        }
+    }
+}
+
+impl Writer {
+    fn start(mut file: File) -> io::Result<Self> {
         let (chunks, mut queue) = mpsc::channel::<Vec<u8>>(QUEUE);
         let (finished, done) = oneshot::channel();
-        let mut file = File::from(descriptor);
         thread::Builder::new().name("confine-sink".into()).stack_size(STACK).spawn(move || {
             while let Some(chunk) = queue.blocking_recv() {
                 if write_all(&mut file, &chunk).is_err() {
@@ -40,18 +74,6 @@ impl Sink {
             let _ = finished.send(());
         })?;
         Ok(Self { chunks, done })
-    }
-
-    /// Waits for room, then hands a chunk over.
-    pub(crate) async fn write(&self, chunk: Vec<u8>) -> Result<(), Closed> {
-        self.chunks.send(chunk).await.map_err(|_| Closed)
-    }
-
-    /// Waits until all is written.
-    pub(crate) async fn finish(self) {
-        drop(self.chunks);
-        // An error means that the thread is gone, which is as final.
-        let _ = self.done.await;
     }
 }
 

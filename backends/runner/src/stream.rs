@@ -138,11 +138,11 @@ impl Streams {
     fn output(&mut self, end: End, bound: u64, announced: Announced) -> io::Result<(OwnedFd, Option<Kept>)> {
         let targets = match end {
             End::Direct(descriptor) => return Ok((descriptor, None)),
-            End::File(file) => Targets { sink: Some(Sink::start(file)?), ..Targets::default() },
+            End::File(file) => Targets { sink: Some(Sink::new(file)), ..Targets::default() },
             End::Kept(callers) => Targets {
                 kept: Some(Kept::new(bound)),
                 announced: Some(announced),
-                sink: callers.map(Sink::start).transpose()?,
+                sink: callers.map(Sink::new),
             },
         };
         let kept = targets.kept.clone();

@@ -22,9 +22,8 @@ const SECUREBITS: i32 = libc::SECBIT_NOROOT
 
 /// Takes from this process what an execve(2) could give back: bounding set and securebits.
 ///
-/// Each process by itself: it costs a hundred microseconds, in which the stage makes the program's private directory.
-/// It takes no right that is there.
-/// Without CAP_SETPCAP both stay as they are, and no_new_privs, which both processes set, keeps them without effect.
+/// In the program's process alone: it costs a hundred microseconds, and the stage never calls execve(2). It takes no
+/// right that is there. Without CAP_SETPCAP both stay as they are, and no_new_privs keeps them without effect.
 pub(crate) fn bound() -> Result<(), Failure> {
     let own = sys::capabilities().map_err(refused("capget"))?;
     let [low, high] = own;

@@ -88,10 +88,10 @@ impl<'a> Reaper<'a> {
 
 impl Reaper<'_> {
     /// The program's input and output are the program's alone, and nothing that follows needs a privilege. What fails
-    /// here has failed in the program's process too, which says so.
+    /// here has failed in the program's process too, which says so. The bounding set is about execve(2), which this
+    /// process never calls.
     fn give_up(&self) {
         descriptors::release();
-        let _ = capabilities::bound();
         let _ = capabilities::drop_all();
         let _ = set_no_new_privs();
     }
