@@ -12,6 +12,7 @@ pub mod classify;
 pub mod denial;
 pub mod effect;
 pub mod escalate;
+pub mod json;
 pub mod outcome;
 pub mod path;
 pub mod policy;

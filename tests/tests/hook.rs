@@ -90,6 +90,8 @@ fn whatever_is_wrong_blocks_and_says_why() {
         "{".to_owned(),
         "null".to_owned(),
         format!("{whole}{whole}"),
+        whole.replacen('{', r#"{"cwd":"/","#, 1),
+        whole.replace(r#""command":"#, r#""command":"true","command":"#),
         whole.get(..40).expect("long").to_owned(),
         with("/hook_event_name", json!("PostToolUse")),
         with("/tool_name", json!("Shell")),

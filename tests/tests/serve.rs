@@ -150,6 +150,11 @@ fn what_is_no_message_is_named_and_the_connection_goes_on_or_ends() {
     for (line, fault) in [
         ("{", "malformed"),
         ("[]", "malformed"),
+        (r#"{"kind":"run/start","run":"a","command":["true"],"cwd":"/","cwd":"/tmp"}"#, "malformed"),
+        (
+            r#"{"kind":"run/start","run":"a","command":["true"],"cwd":"/","environment":{"A":"1","\u0041":"2"}}"#,
+            "malformed",
+        ),
         (r#"{"kind":"run/start","run":"a"}"#, "malformed"),
         (r#"{"kind":"run/start","run":"a","cwd":"x","command":[]}"#, "malformed"),
         (r#"{"kind":"later"}"#, "unknown-kind"),

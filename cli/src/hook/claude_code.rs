@@ -50,7 +50,7 @@ pub(super) fn answer(event: &[u8], wrap: &Wrap<'_>) -> Result<(Vec<u8>, u8), Lau
 }
 
 fn read(event: &[u8]) -> Result<Event, LaunchFault> {
-    serde_json::from_slice(event).map_err(|error| unreadable(&error.to_string()))
+    confine_core::json::read(event).map_err(|error| unreadable(&error.to_string()))
 }
 
 fn decision(wrap: &Wrap<'_>, mut input: Map<String, Value>, wrapped: Wrapped) -> Vec<u8> {

@@ -47,7 +47,7 @@ pub(super) fn answer(event: &[u8], wrap: &Wrap<'_>) -> Result<(Vec<u8>, u8), Lau
 }
 
 fn wrapped(event: &[u8], wrap: &Wrap<'_>) -> Result<Wrapped, LaunchFault> {
-    let event: Event = serde_json::from_slice(event).map_err(|error| unreadable(&error.to_string()))?;
+    let event: Event = confine_core::json::read(event).map_err(|error| unreadable(&error.to_string()))?;
     if event.version != VERSION {
         return Err(unreadable(&format!("version {} is not read here: {VERSION} is", event.version)));
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{Fault, LONGEST_NAME, Malformed, Names};
 use crate::approval::Answer;
-use crate::{AbsPath, Text};
+use crate::{AbsPath, Text, json};
 
 /// A line of a client, read.
 #[derive(Clone, Debug, PartialEq)]
@@ -300,7 +300,7 @@ impl FromClient {
     /// # Errors
     /// What is wrong, with the names that the line has all the same.
     pub fn decode(line: &[u8]) -> Result<(Names, Self), Malformed> {
-        let value: Value = serde_json::from_slice(line).map_err(|error| Malformed::json(&error))?;
+        let value = json::value(line).map_err(|error| Malformed::json(&error))?;
         let Some(kind) = value.get("kind").and_then(Value::as_str).map(str::to_owned) else {
             return Err(Malformed::named(&value, Fault::Malformed, "a message is an object with a `kind`"));
         };
