@@ -45,6 +45,8 @@ pub(super) struct Session {
     desk: Option<Arc<Desk>>,
     runs: BTreeMap<Name, Entry>,
     turns: BTreeMap<Name, Arc<Turn>>,
+    /// How long the client may take to say hello.
+    greeting: Duration,
     /// Runs, by their names, and questions, which have none.
     tasks: JoinSet<Option<Name>>,
 }
@@ -86,6 +88,7 @@ impl Session {
             desk: None,
             runs: BTreeMap::new(),
             turns: BTreeMap::new(),
+            greeting: GREETING,
             tasks: JoinSet::new(),
         }
     }
@@ -109,7 +112,7 @@ impl Session {
 
     async fn greet(&mut self) -> Result<Next, Gone> {
         // Whoever says nothing is not to take another's place.
-        let heard = timeout(GREETING, self.channel.heard.recv()).await;
+        let heard = timeout(self.greeting, self.channel.heard.recv()).await;
         let (about, greeting) = match heard {
             Ok(None) => return Ok(Next::End),
             Ok(Some(Ok((about, FromClient::Hello(greeting))))) => (about, greeting),
@@ -389,3 +392,6 @@ fn no_run() -> Wrong {
 fn complaint(about: Names, Wrong { fault, text }: Wrong) -> Complaint {
     Complaint { fault, text, about, launch_fault: None }
 }
+
+#[cfg(test)]
+mod tests;
