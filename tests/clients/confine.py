@@ -83,16 +83,22 @@ class Run:
             raise self._result
         return self._result
 
-    def write(self, data: Bytes) -> None:
+    def write(self, data: Bytes, timeout: Optional[float] = None) -> None:
         """More for its standard input, where it was started with stdin="pipe". Returns once all of it is on its way, so
         it waits for a program that reads slowly: call it from anywhere but `notice`. Raises ConfineError where the
-        program reads no more, BrokenPipeError where the run is over, ConnectionError where the server is gone."""
+        program reads no more, BrokenPipeError where the run is over, ConnectionError where the server is gone, and
+        TimeoutError where the program took nothing for so many seconds: it may have closed its input and live on,
+        which not every backend can tell."""
         data, most = os.fsencode(data), self._client.welcome["most_stdin"]
         size = min(PIECE, most)
         for at in range(0, len(data), size):
             piece = data[at : at + size]
             with self._news:
-                self._news.wait_for(lambda: self._stopped() or self._sent + len(piece) - self._taken <= most)
+                while not self._stopped() and self._sent + len(piece) - self._taken > most:
+                    before = self._taken
+                    self._news.wait_for(lambda: self._stopped() or self._taken > before, timeout)
+                    if not self._stopped() and self._taken == before:
+                        raise TimeoutError(f"{self.name} took nothing for {timeout} s")
                 if self._stopped():
                     raise self._stopped()
                 self._sent += len(piece)

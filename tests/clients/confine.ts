@@ -121,10 +121,12 @@ export class Run implements AsyncIterable<Output> {
 
   /**
    * More for its standard input, where it was started with `stdin: "pipe"`. Resolves once all of it is on its way: it
-   * waits for a program that reads slowly. Rejects where the program reads no more, or the run or the server is gone.
+   * waits for a program that reads slowly. Rejects where the program reads no more, or the run or the server is gone, and
+   * where the program took nothing for `timeout` milliseconds: it may have closed its input and live on, which not every
+   * backend can tell.
    */
-  write(data: Uint8Array | string): Promise<void> {
-    return this.inTurn(() => this.pour(Buffer.from(data as Uint8Array)));
+  write(data: Uint8Array | string, timeout?: number): Promise<void> {
+    return this.inTurn(() => this.pour(Buffer.from(data as Uint8Array), timeout));
   }
 
   /** No more for its standard input, after what was written. */
@@ -176,13 +178,22 @@ export class Run implements AsyncIterable<Output> {
     return done;
   }
 
-  private async pour(data: Buffer): Promise<void> {
+  private async hears(timeout?: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve, reject) => {
+      this.room = resolve;
+      const late = () => reject(new Error(`${this.name} took nothing for ${timeout} ms`));
+      if (timeout !== undefined) timer = setTimeout(late, timeout);
+    }).finally(() => clearTimeout(timer));
+  }
+
+  private async pour(data: Buffer, timeout?: number): Promise<void> {
     const most: number = this.client.welcome.most_stdin;
     const size = Math.min(PIECE, most);
     for (let at = 0; at < data.length; at += size) {
       const piece = data.subarray(at, at + size);
       while (!this.stopped && this.sent + piece.length - this.taken > most) {
-        await new Promise<void>((resolve) => (this.room = resolve));
+        await this.hears(timeout);
       }
       if (this.stopped) throw this.stopped;
       this.sent += piece.length;

@@ -77,6 +77,17 @@ def early_end(client):
     return "nothing was raised"
 
 
+def deaf(client, backend, losses):
+    """It closed its input and lives: where the backend tells, the writer hears of it, and elsewhere it waits no longer than it says."""
+    settings = {"version": 1, "enforcement": {"accept-missing": losses}}
+    # It lives until it is told to end.
+    run = client.start(["sh", "-c", "exec <&-; sleep 60"], workspace, "pipe", backend=backend, settings=settings)
+    error = within(10, run.write, much, 0.5)
+    run.cancel()
+    assert run.wait().report["backend"] == backend, run.wait().report
+    return error
+
+
 def long_line(client):
     """It is not sent, so the connection lives."""
     error = within(1, client.start, ["echo", "a" * 1024 * 1024], workspace)
@@ -126,6 +137,13 @@ def failing_ask():
 with Confine(serve) as client:
     print("much input:", within(30, much_is_written, client))
     print("an early end:", repr(within(10, early_end, client)))
+    error = within(10, deaf, client, "bwrap", [])
+    assert isinstance(error, TimeoutError), error
+    losses = ["fs-hide", "fs-metadata", "fs-carve-out", "fs-carve-out-new", "fs-device", "fd-stdio", "net-unix-path",
+              "net-unix-path-new", "proc-see", "proc-sysctl", "ipc-sysv"]
+    error = within(10, deaf, client, "landlock", losses)
+    assert isinstance(error, ConfineError) and error.fault == "stdin-closed", error
+    print("a deaf program:", repr(error))
     print("a long line:", within(10, long_line, client))
 welcomed = f"read -r hello; echo '{HELLO}'; read -r start; printf '%b\\n' \"$1\"; "
 print("no welcome:", within(2, garbage, "Segmentation fault", "read -r hello; echo \"$1\"; exec sleep 60"))

@@ -63,6 +63,14 @@ async function earlyEnd(client: Confine): Promise<void> {
   assert.equal((await client.start(["true"], { cwd: workspace, stdin: bytes }).result).exitCode, 0);
 }
 
+/** It closed its input and lives: the writer waits no longer than it says. */
+async function deaf(client: Confine): Promise<void> {
+  const run = client.start(["sh", "-c", "exec <&-; sleep 60"], { cwd: workspace, stdin: "pipe", backend: "bwrap" });
+  await assert.rejects(run.write(bytes, 300), /took nothing for 300 ms/);
+  run.cancel();
+  assert.equal((await run.result).report.verdict, "cancelled");
+}
+
 async function longLine(client: Confine): Promise<void> {
   assert.throws(() => client.start(["echo", "a".repeat(1024 * 1024)], { cwd: workspace }), RangeError);
   assert.equal((await client.start(["true"], { cwd: workspace }).result).exitCode, 0);
@@ -110,6 +118,7 @@ async function failingAsk(): Promise<void> {
 const client = await Confine.connect({ command: serve });
 await within(30, "much input", muchIsWritten(client));
 await within(10, "an early end", earlyEnd(client));
+await within(10, "a deaf program", deaf(client));
 await within(10, "a long line", longLine(client));
 await client.close();
 const talks = (line: string, script: string) => within(3, line, garbage(line, script));

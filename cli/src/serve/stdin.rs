@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use confine_core::Text;
-use confine_core::protocol::{Fault, Name, Taken, ToClient};
+use confine_core::protocol::{Complaint, Fault, Name, Names, Taken, ToClient};
 use rustix::fs::{MemfdFlags, SeekFrom, memfd_create, seek};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::unix::pipe;
@@ -66,6 +66,12 @@ impl Outlet {
         let mut taken = 0_u64;
         while let Some(bytes) = self.queue.recv().await {
             if pipe.write_all(&bytes).await.is_err() {
+                // Whoever waits for it to be taken would wait until the run is over.
+                let about =
+                    Names { of: Some("run/stdin".into()), run: Some(run.to_string()), ..Names::default() };
+                let text = "take it: the program reads no more".to_owned();
+                let closed = Complaint { fault: Fault::StdinClosed, text, about, launch_fault: None };
+                let _ = voice.say(&ToClient::Error(Box::new(closed))).await;
                 return;
             }
             self.waiting.fetch_sub(bytes.len(), Ordering::Relaxed);
