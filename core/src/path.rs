@@ -1,7 +1,7 @@
 //! Absolute, clean paths: what a backend may see.
 
 use std::cmp::Ordering;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -63,8 +63,17 @@ impl AbsPath {
     /// # Errors
     /// As [`AbsPath::new`].
     pub fn join(&self, name: impl AsRef<Path>) -> Result<Self, PathError> {
-        let joined = self.0.join(name);
-        if is_clean(joined.as_os_str().as_bytes()) { Ok(Self(joined)) } else { Self::new(joined) }
+        let (own, name) = (self.bytes(), name.as_ref());
+        if name.is_absolute() {
+            return Self::new(name);
+        }
+        let mut joined = OsString::with_capacity(own.len() + 1 + name.as_os_str().len());
+        joined.push(self.0.as_os_str());
+        if own != b"/" {
+            joined.push("/");
+        }
+        joined.push(name.as_os_str());
+        if is_clean(joined.as_bytes()) { Ok(Self(joined.into())) } else { Self::new(Path::new(&joined)) }
     }
 
     /// The standard library's view.
@@ -80,7 +89,10 @@ impl AbsPath {
 
     /// The directory that holds it; `None` for `/`.
     pub fn parent(&self) -> Option<AbsPath> {
-        self.0.parent().map(|p| Self(p.to_owned()))
+        let bytes = self.bytes();
+        let above = bytes.iter().rposition(|byte| *byte == b'/').filter(|_| bytes.len() > 1)?;
+        let above = bytes.get(..above.max(1)).unwrap_or_default();
+        Some(Self(OsStr::from_bytes(above).into()))
     }
 
     /// Itself, its parent, and so on up to `/`.
@@ -231,6 +243,14 @@ mod tests {
                 prop_assert_eq!(one.cmp(&two), one.as_path().cmp(two.as_path()));
                 prop_assert_eq!(one == two, one.as_path() == two.as_path());
                 prop_assert_eq!(one.is_within(&two), one.as_path().starts_with(&two));
+            }
+        }
+
+        #[test]
+        fn what_is_above_and_below_is_that_of_the_standard_library(one in "/[a./]{0,6}", name in "[a.\0/]{0,5}") {
+            if let Ok(one) = AbsPath::new(&one) {
+                prop_assert_eq!(one.parent().map(|above| above.0), one.as_path().parent().map(Path::to_owned));
+                prop_assert_eq!(one.join(&name), AbsPath::new(one.as_path().join(&name)));
             }
         }
     }

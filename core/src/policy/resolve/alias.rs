@@ -19,6 +19,10 @@ pub(super) fn hide(assembly: &mut Assembly<'_>) {
     for mount in points.values() {
         devices.entry(&mount.device).or_default().push(mount);
     }
+    devices.retain(|_, mounts| mounts.len() > 1);
+    if devices.is_empty() {
+        return;
+    }
     for hidden in hidden(assembly) {
         let Some(own) = hidden.as_path().ancestors().find_map(|above| points.get(above)) else { continue };
         let Ok(below) = hidden.as_path().strip_prefix(own.point.as_path()) else { continue };

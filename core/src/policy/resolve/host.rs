@@ -45,21 +45,23 @@ pub(in crate::policy) enum Absent {
 /// A view with a memory.
 pub(in crate::policy) struct Host<'a> {
     pub(in crate::policy) view: &'a dyn View,
-    seen: RefCell<HashMap<AbsPath, Result<Stat, Absent>>>,
+    seen: RefCell<HashMap<OsString, Result<Stat, Absent>>>,
+    /// What [`Host::realpath`] made of a path: most paths of a policy share what is above them.
+    known: RefCell<HashMap<OsString, Result<Found, Absent>>>,
 }
 
 impl<'a> Host<'a> {
     pub(in crate::policy) fn new(view: &'a dyn View) -> Self {
-        Self { view, seen: RefCell::default() }
+        Self { view, seen: RefCell::default(), known: RefCell::default() }
     }
 
     /// lstat(2).
     pub(in crate::policy) fn stat(&self, path: &AbsPath) -> Result<Stat, Absent> {
-        if let Some(known) = self.seen.borrow().get(path) {
+        if let Some(known) = self.seen.borrow().get(path.as_path().as_os_str()) {
             return known.clone();
         }
         let stat = self.view.stat(path).map_err(|error| absent(error.kind()));
-        self.seen.borrow_mut().insert(path.clone(), stat.clone());
+        self.seen.borrow_mut().insert(path.to_os_string(), stat.clone());
         stat
     }
 
@@ -70,10 +72,36 @@ impl<'a> Host<'a> {
 
     /// realpath(3) of an absolute path, which may hold `..`.
     pub(in crate::policy) fn realpath(&self, path: &Path) -> Result<Found, Absent> {
-        let mut here = AbsPath::root();
+        if let Some(known) = self.known.borrow().get(path.as_os_str()) {
+            return known.clone();
+        }
+        let found = self.resolve(path);
+        self.known.borrow_mut().insert(path.as_os_str().to_owned(), found.clone());
+        found
+    }
+
+    /// From what is known of the directory above.
+    fn resolve(&self, path: &Path) -> Result<Found, Absent> {
         let mut rest = Vec::new();
-        let mut crossed = Vec::new();
-        push(&mut rest, path);
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            push(&mut rest, path);
+            return self.walk(AbsPath::root(), rest, Vec::new());
+        };
+        let above = self.realpath(parent)?;
+        if above.stat.file != FileType::Directory {
+            return Err(Absent::Missing);
+        }
+        rest.push(name.to_owned());
+        self.walk(above.path, rest, above.crossed)
+    }
+
+    /// On from a directory by `rest`, whose last is the next.
+    fn walk(
+        &self,
+        mut here: AbsPath,
+        mut rest: Vec<OsString>,
+        mut crossed: Vec<Crossed>,
+    ) -> Result<Found, Absent> {
         while let Some(name) = rest.pop() {
             if name == ".." {
                 here = here.parent().unwrap_or_else(AbsPath::root);
