@@ -11,6 +11,7 @@ pub mod backend;
 pub mod classify;
 pub mod denial;
 pub mod effect;
+pub mod egress;
 pub mod escalate;
 pub mod json;
 pub mod outcome;
@@ -19,6 +20,7 @@ pub mod policy;
 pub mod probe;
 pub mod protocol;
 pub mod report;
+pub mod secret;
 pub mod text;
 pub mod visible;
 
