@@ -11,7 +11,7 @@ pub struct ManifestError {
     /// The field, as a path: `egress[0].hosts[1]`. Empty for the whole.
     pub field: String,
     /// What is wrong.
-    pub fault: ManifestFault,
+    pub fault: Box<ManifestFault>,
     /// The next step.
     pub help: String,
 }
@@ -73,7 +73,7 @@ pub enum ManifestFault {
 impl ManifestError {
     pub(super) fn new(field: impl Into<String>, fault: impl Into<ManifestFault>) -> Self {
         let fault = fault.into();
-        Self { field: field.into(), help: help(&fault), fault }
+        Self { field: field.into(), help: help(&fault), fault: Box::new(fault) }
     }
 }
 
