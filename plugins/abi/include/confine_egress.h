@@ -17,7 +17,7 @@
  * A JSON object, UTF-8, at most 64 KiB:
  *
  *   abi          1
- *   name         of the tool: `a` to `z`, `0` to `9` and `-`, a letter first, at most 64
+ *   name         of the tool: `a` to `z`, `0` to `9` and `-`, a letter first
  *   version      of the tool, as `1.2.3`
  *   summary      one line: what it does, for a person and for a model
  *   egress       what it may reach: a list of { "kind": "http", "hosts": […], "methods": […] }, for `fetch`, and of
@@ -26,7 +26,9 @@
  *                443 and 80 are meant. No scheme, no path, no bare `*`. An empty list: the tool reaches nothing.
  *   credentials  a list of { "name": "CRATES_TOKEN", "as": "header:authorization", "hosts": […] }: what the host puts
  *                into requests to these hosts, which must be among those of `egress`. The plugin never holds its value.
- *   input        the JSON schema of what `call` takes. An input that is a URL, a host or an address needs `egress`.
+ *   input        the JSON schema of what `call` takes: an object that names every property and takes no other
+ *                ("additionalProperties": false). One that is a URL, a host or an address, by its `format` or by its name,
+ *                needs `egress`.
  *   output       the JSON schema of what `call` replies
  *   limits       { "reply_bytes": N, "timeout_ms": N }: of one call
  *   concurrency  how many states one helper opens, each with a thread of its own; 1 where it is left out
@@ -73,7 +75,7 @@
  *
  *   CONFINE_EGRESS_MANIFEST(manifest, {
  *     "abi": 1, "name": "hello", "version": "0.1.0", "summary": "Say hello", "egress": [],
- *     "input": { "type": "object" }, "output": { "type": "object" },
+ *     "input": { "type": "object", "additionalProperties": false }, "output": { "type": "object" },
  *     "limits": { "reply_bytes": 1024, "timeout_ms": 1000 }
  *   })
  *
