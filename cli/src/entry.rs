@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use crate::arguments::{Arguments, Command, DialectCommand, PolicyCommand, Probe, QuarantineCommand};
 use crate::fault::{self, Answer};
 use crate::{
-    answer, audit, backend, classify, describe, dialect, explain, generated, hook, plan, policy, preset,
-    probe, quarantine, recovery, run, serve, usage, version,
+    answer, audit, backend, classify, describe, dialect, explain, generated, hook, plan, plugin_host, policy,
+    preset, probe, quarantine, recovery, run, serve, usage, version,
 };
 
 /// Does what the process's arguments say. Exit codes are documented in the man page.
@@ -15,6 +15,10 @@ pub fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
     if let Some(code) = probe::attempted(&words) {
         return ExitCode::from(code);
+    }
+    if let Some(fault) = plugin_host::become_it(&words) {
+        fault::say(&fault);
+        return ExitCode::from(fault::EXIT_CODE);
     }
     let answer = match Arguments::read(&words) {
         Ok(arguments) => dispatch(arguments),

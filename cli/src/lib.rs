@@ -21,6 +21,7 @@ mod generated;
 mod hook;
 mod modes;
 mod plan;
+mod plugin_host;
 mod policy;
 mod preset;
 mod probe;

@@ -18,6 +18,8 @@ use nix::unistd::{AccessFlags, Uid, faccessat};
 
 /// The stage's file name.
 const STAGE: &str = "confine-stage";
+/// The file name of what loads egress plugins.
+const PLUGIN_HOST: &str = "confine-plugin-host";
 /// bubblewrap's file name.
 const BWRAP: &str = "bwrap";
 const WRITABLE_BY_OTHERS: u32 = 0o022;
@@ -73,20 +75,33 @@ impl Find {
                 Err(Unusable::new(format!("there is no stage at `{shown}`"), "name the file `confine-stage`"))
             });
         }
+        self.beside(STAGE)
+    }
+
+    /// What loads egress plugins, inside their sandbox: beside the running executable, else in `../libexec/confine`. It is
+    /// a program of its own, because a static one cannot load a library.
+    ///
+    /// # Errors
+    /// As [`Find::bwrap`].
+    pub fn plugin_host(&self) -> Result<Tool, Unusable> {
+        self.beside(PLUGIN_HOST)
+    }
+
+    fn beside(&self, name: &str) -> Result<Tool, Unusable> {
         let Some(executable) = &self.executable else {
             return Err(Unusable::new(
-                "`confine-stage` lies beside the running program, which only `/proc` tells",
-                "mount -t proc proc /proc, or name the stage",
+                format!("`{name}` lies beside the running program, which only `/proc` tells"),
+                "mount -t proc proc /proc",
             ));
         };
-        let beside = executable.parent();
-        let candidates = beside
+        let directory = executable.parent();
+        let candidates = directory
             .into_iter()
-            .flat_map(|directory| [directory.join(STAGE), directory.join("../libexec/confine").join(STAGE)]);
+            .flat_map(|directory| [directory.join(name), directory.join("../libexec/confine").join(name)]);
         first(candidates).unwrap_or_else(|| {
             Err(Unusable::new(
-                "`confine-stage` is neither beside the running program nor in `../libexec/confine`",
-                "install confine again, or name the stage",
+                format!("`{name}` is neither beside the running program nor in `../libexec/confine`"),
+                "install confine again",
             ))
         })
     }

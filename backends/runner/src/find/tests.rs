@@ -139,6 +139,20 @@ fn the_stage_is_named_or_beside_or_in_libexec() {
 }
 
 #[test]
+fn what_loads_plugins_is_found_as_the_stage_is() {
+    let bench = Bench::new();
+    let executable = Some(bench.program("bin", "confine"));
+    let find = Find { executable, ..Find::default() };
+    assert!(reason(find.plugin_host()).starts_with("`confine-plugin-host` is neither beside"));
+    let libexec = bench.program("libexec/confine", "confine-plugin-host");
+    assert_eq!(find.plugin_host().unwrap().path.as_path(), libexec);
+    mode(&libexec, 0o757);
+    assert!(reason(find.plugin_host()).ends_with("can be written by others"));
+    let beside = bench.program("bin", "confine-plugin-host");
+    assert_eq!(find.plugin_host().unwrap().path.as_path(), beside);
+}
+
+#[test]
 fn the_digest_is_sha_256() {
     let bench = Bench::new();
     let path = AbsPath::new(bench.program("a", "bwrap")).unwrap();
