@@ -24,7 +24,7 @@ TESTS := $(shell if $(CARGO) nextest --version >/dev/null 2>&1; then echo nextes
 help: ## say what there is
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
 
-build: ## confine and its stage, static and side by side in target/release
+build: ## confine, its stage (both static) and what loads plugins, side by side in target/release
 	tests/programs.sh release $(TARGET)/release
 
 setup: ## install what tests and demo need, where it is missing and we may
@@ -46,9 +46,11 @@ demo: setup build ## a build and a commit inside, five attempts that fail, and t
 bench: build ## launch cost next to bare bwrap and to no sandbox at all
 	$(CARGO) run --locked --release --package confine-tests --bin bench -- $(TARGET)/release/confine
 
-install: build ## PREFIX=/usr/local: bin/confine, libexec/confine/confine-stage
+install: build ## PREFIX=/usr/local: bin/confine, libexec/confine/confine-{stage,plugin-host}
 	install -D -m 755 $(TARGET)/release/confine $(DESTDIR)$(PREFIX)/bin/confine
 	install -D -m 755 $(TARGET)/release/confine-stage $(DESTDIR)$(PREFIX)/libexec/confine/confine-stage
+	install -D -m 755 $(TARGET)/release/confine-plugin-host $(DESTDIR)$(PREFIX)/libexec/confine/confine-plugin-host
+	install -D -m 644 plugins/abi/include/confine_egress.h $(DESTDIR)$(PREFIX)/include/confine_egress.h
 
 clean: ## remove what was built
 	$(CARGO) clean

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds confine and its stage as they are installed, and copies them to a directory: programs.sh (debug|release)
-# DIRECTORY. Both are static where Rust's musl target is here. The stage always is: it also starts where the sandbox
+# Builds confine, its stage and what loads plugins as they are installed, and copies them to a directory: programs.sh
+# (debug|release) DIRECTORY. The first two are static where Rust's musl target is here. The stage always is: it also starts where the sandbox
 # shows no loader. For confine it halves the time to start.
 set -euo pipefail
 profile=$1 directory=$2
@@ -35,3 +35,5 @@ else
     build confine "$gnu"
     RUSTFLAGS="${RUSTFLAGS:-} -Ctarget-feature=+crt-static" build confine-stage "$gnu"
 fi
+# A static program cannot load a library, so this one is not.
+build confine-plugin-host "$gnu"

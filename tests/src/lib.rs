@@ -11,6 +11,7 @@ pub mod installation;
 pub mod library;
 pub mod metadata;
 pub mod need;
+pub mod plugin;
 pub mod program;
 pub mod pty;
 pub mod repository;
