@@ -86,7 +86,7 @@ impl Lane {
     ///
     /// # Panics
     /// When it says what it may not, or nothing for too long.
-    pub fn next(&mut self) -> Option<Asked> {
+    pub fn hears(&mut self) -> Option<Asked> {
         loop {
             if let Some(heard) = self.heard.pop_front() {
                 return Some(heard);
@@ -134,14 +134,14 @@ impl Lane {
     /// One call; `respond` gets whatever is no reply and no line.
     ///
     /// # Panics
-    /// As [`Lane::next`].
+    /// As [`Lane::hears`].
     pub fn answered(&mut self, input: &str, mut respond: impl FnMut(&mut Self, Asked)) -> Answered {
         let mut answered = Answered::default();
         if !self.send(Frame::Call { input: input.as_bytes() }) {
             return answered;
         }
         let mut reply = Vec::new();
-        while let Some(asked) = self.next() {
+        while let Some(asked) = self.hears() {
             match asked {
                 Asked::Reply(part) => reply.extend(part),
                 Asked::Log(level, line) => answered.logs.push((level, line)),

@@ -144,7 +144,7 @@ fn a_cancelled_call_ends_as_cancelled_and_the_next_one_works() {
     let lane = &mut helper.lanes[0];
     lane.send(Frame::Call { input: br#"{"do":"wait"}"# });
     lane.send(Frame::Cancel);
-    assert_eq!(lane.next(), Some(Asked::Done(-5)));
+    assert_eq!(lane.hears(), Some(Asked::Done(-5)));
     // One that comes too late says nothing to the next call.
     lane.send(Frame::Cancel);
     assert_eq!(lane.call(r#"{"do":"nothing"}"#).code, Some(0));

@@ -107,6 +107,6 @@ fn several_lanes_are_several_states_at_once() {
     assert_eq!(helper.lanes[2].call(r#"{"do":"nothing"}"#).code, Some(0));
     for lane in &mut helper.lanes[..2] {
         assert!(lane.send(confine_core::egress::frame::Frame::Cancel));
-        assert_eq!(lane.next(), Some(confine_tests::plugin::Asked::Done(-5)));
+        assert_eq!(lane.hears(), Some(confine_tests::plugin::Asked::Done(-5)));
     }
 }
