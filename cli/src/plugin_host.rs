@@ -28,7 +28,7 @@ fn replaced() -> Result<Infallible, LaunchFault> {
     let program = Find::here().plugin_host().map_err(|error| {
         let fault = unusable(&error.reason.to_string());
         match &error.remedy {
-            Some(remedy) => fault.help(&remedy.to_string()),
+            Some(remedy) => fault.help(remedy.to_string()),
             None => fault,
         }
     })?;
