@@ -3,6 +3,8 @@
 //! It is best effort against whoever encodes a secret on purpose; what keeps one out of a program is that the program
 //! never holds it.
 
+#[cfg(test)]
+mod cases;
 mod forms;
 mod redactor;
 #[cfg(test)]

@@ -3,6 +3,8 @@
 //! An IPv6 address that holds an IPv4 one is vetted as both. What is in the [table](TABLE) is reached only where it was
 //! [granted](Granted): by an address or a network in the user's own rules, or by a static name.
 
+#[cfg(test)]
+mod cases;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,8 @@
 //! and the socket's buffer is the back-pressure. Bodies come in parts of at most 64 KiB. Everything here is pure: bytes
 //! come in, frames come out, and a peer that says what it may not is an error.
 
+#[cfg(test)]
+mod cases;
 mod codec;
 mod kind;
 #[cfg(test)]

@@ -4,6 +4,8 @@
 //! address is an [`IpAddr`], whatever spelling it had: every form that `inet_aton`(3) or the WHATWG URL standard reads, an
 //! IPv6 address that holds an IPv4 one as `::ffff:0:0/96` does, and a zone id left out.
 
+#[cfg(test)]
+mod cases;
 mod error;
 mod literal;
 mod name;

@@ -5,6 +5,8 @@
 //! field is refused unless its name begins with `x-`, a key given twice is refused, sizes are bounded, and every list of
 //! words is closed.
 
+#[cfg(test)]
+mod cases;
 mod channel;
 mod credential;
 mod difference;
