@@ -11,7 +11,8 @@ use std::path::{Component, PathBuf};
 
 use confine_core::classify::{Answer, Last, Permissions as _, Rule, Ruling, Sandbox, resolve, smallest};
 use confine_core::denial::{Attempt, Target};
-use confine_core::policy::Kind;
+use confine_core::policy::Access::Scratch;
+use confine_core::policy::{Entry, Kind};
 use confine_core::{AbsPath, BackendId, Effect, LaunchFault, Layer, PolicyId, Text};
 use confine_runner::judge::HostPermissions;
 use rustix::fs::{Mode, OFlags};
@@ -247,8 +248,22 @@ fn of_path(path: &AbsPath, attempt: Attempt, sandbox: &Sandbox<'_>, permissions:
     if attempt == Attempt::Execute && is_directory {
         return (ruling, Some(Answer::Refused("EACCES")));
     }
+    if ruling.block().is_none()
+        && rule.is_some_and(|rule| rule.access == Scratch)
+        && !has_place(path, sandbox)
+    {
+        return (ruling, Some(Answer::Missing));
+    }
     let counts = ruling.block().is_some() || sandbox.shows(path);
     (ruling, counts.then(|| permissions.allows(path, attempt)))
+}
+
+/// A private directory is empty at first, but for what is shown in it, and nothing is made below what is not there.
+fn has_place(path: &AbsPath, sandbox: &Sandbox<'_>) -> bool {
+    let Some(above) = path.parent().filter(|_| sandbox.layers.contains(&Layer::Mount)) else { return true };
+    let is_there =
+        |(at, entry): (&AbsPath, &Entry)| at.is_within(&above) && (*at == above || entry.access.shows_host());
+    sandbox.policy.fs.entries.iter().any(is_there)
 }
 
 /// A script is executed where each interpreter is: execve(2) goes so deep.
@@ -315,6 +330,16 @@ const fn said(answer: Answer) -> &'static str {
     }
 }
 
+/// What it takes to be there.
+fn missing(explained: &Explained) -> &'static str {
+    let is_private = explained.rule.as_ref().is_some_and(|rule| rule.access == Scratch);
+    if is_private && explained.effect.is_none() {
+        "its directory is not there when a run begins, and a program may make it"
+    } else {
+        "there is nothing of that name on this host"
+    }
+}
+
 /// The answer, then one reason a line.
 fn readable(explained: &Explained) -> String {
     let mut text = String::new();
@@ -352,7 +377,7 @@ fn readable(explained: &Explained) -> String {
     }
     match explained.permissions {
         None | Some("allowed" | "unknown") => {}
-        Some("missing") => line("missing", "there is nothing of that name on this host"),
+        Some("missing") => line("missing", missing(explained)),
         Some("ELOOP") => line("permissions", "its links lead in a circle (ELOOP)"),
         Some(errno) => line("permissions", &format!("this user may not, without a sandbox either ({errno})")),
     }

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use confine_tests::{Backend, Scene, User, each, needs};
+use confine_tests::{Backend, Scene, Temporary, User, each, needs};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
@@ -96,6 +96,40 @@ fn explain_agrees_with_the_real_sandbox_on_two_hundred_triples() {
 fn explain_agrees_for_other_users_as_well() {
     needs!(root, bwrap, landlock = 6);
     agrees(&[User::Root, User::Nobody], 1);
+}
+
+/// Paths below a directory of the host's in `/tmp`, TMP, and whether explain is asked with a grant for that.
+const IN_TMP: &[(&str, bool)] = &[
+    ("/tmp/confine-new", false),
+    ("/tmp/confine-none/new", false),
+    ("/tmp/confine-none/far/new", false),
+    ("TMP/new", false),
+    ("TMP/new", true),
+    ("TMP/none/new", true),
+    ("/tmp/confine-none/new", true),
+];
+
+#[test]
+fn explain_knows_which_directories_a_private_tmp_has() {
+    needs!(root, bwrap, landlock = 6);
+    each(&[User::Ordinary], Backend::ALL, |scene| {
+        let shared = Temporary::new("/tmp/confine-shared-");
+        scene.own(shared.path());
+        let mut answers = BTreeSet::new();
+        for (path, is_granted) in IN_TMP {
+            let path = path.replace("TMP", &shared.path().display().to_string());
+            let grant = ["--write".as_ref(), shared.path().as_os_str()];
+            let options = if *is_granted { &grant[..] } else { &[] };
+            let triple = Triple { access: "write", path: path.clone().into() };
+            let real = scene.confine().options(options).shell(&attempt(&triple)).exits(0).stdout;
+            let words = ["explain", "write", path.as_str(), "--json"];
+            let answer = scene.confine().verb(words).options(options).run(Vec::<String>::new());
+            let says = if answer.code() == Some(0) { "yes" } else { "no" };
+            assert_eq!(says, real.trim(), "{path}, granted: {is_granted}: {answer}");
+            answers.insert(says);
+        }
+        assert_eq!(answers.len(), 2, "too much the same");
+    });
 }
 
 fn agrees(users: &[User], count: usize) {
