@@ -99,6 +99,17 @@ impl Walk {
         stat(self.directory(&parent)?, name)
     }
 
+    /// As [`Spot::of`].
+    ///
+    /// # Errors
+    /// As [`Spot::of`], and where no descriptor is left.
+    pub(crate) fn spot(&mut self, path: &AbsPath) -> nix::Result<Spot> {
+        let name = path.as_path().file_name().ok_or(Errno::EISDIR)?.to_owned();
+        let parent = path.parent().ok_or(Errno::EISDIR)?;
+        let parent = self.directory(&parent)?.try_clone_to_owned();
+        Ok(Spot { parent: parent.map_err(|error| Errno::from_raw(error.raw_os_error().unwrap_or(0)))?, name })
+    }
+
     /// Which file is at a path, if one is, and no link on the way.
     pub(crate) fn identity(&mut self, path: &AbsPath) -> Option<Identity> {
         self.stat(path).ok()?.as_ref().map(Identity::from)

@@ -4,6 +4,7 @@
 //! No link is followed: whoever asks says which places the program sees, and what a program prints must not lead a look
 //! anywhere else.
 
+use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
@@ -18,22 +19,31 @@ use nix::sys::stat::{FileStat, SFlag, fstat};
 use nix::unistd::{Gid, Pid, Uid, getgroups};
 use rustix::fs::{Access, AtFlags, accessat};
 
-use crate::beneath::{Spot, kind};
+use crate::beneath::{Spot, Walk, kind};
 
 /// S_ISVTX: in such a directory only owners remove and rename.
 const STICKY: u32 = 0o1000;
 
-/// The permissions of this process's effective user.
-#[derive(Clone, Copy, Debug)]
+/// The permissions of this process's effective user. The directories of the last path stay open for the next one, so a
+/// value answers one round of questions: what is moved meanwhile is asked about where it is.
+#[derive(Debug)]
 pub struct HostPermissions {
     user: Uid,
+    walk: RefCell<Walk>,
     /// Whether an ordinary user may make user namespaces here.
     namespaces: bool,
 }
 
 impl HostPermissions {
     pub(crate) fn here(namespaces: bool) -> Self {
-        Self { user: Uid::effective(), namespaces }
+        Self { user: Uid::effective(), walk: RefCell::default(), namespaces }
+    }
+
+    fn stat(&self, path: &AbsPath) -> nix::Result<Option<FileStat>> {
+        match path.parent() {
+            None => Ok(nix::sys::stat::stat("/").ok()),
+            Some(_) => self.walk.borrow_mut().stat(path),
+        }
     }
 
     fn owns(&self, stat: &FileStat) -> bool {
@@ -44,7 +54,7 @@ impl HostPermissions {
         let Some(name) = path.as_path().file_name() else {
             return Ok(accessible("/".as_ref(), rustix::fs::CWD, access(attempt)));
         };
-        let spot = Spot::of(path)?;
+        let spot = self.walk.borrow_mut().spot(path)?;
         let found = spot.stat()?;
         let here = |wanted| accessible(name, &spot.parent, wanted);
         let make = || accessible(".".as_ref(), &spot.parent, Access::WRITE_OK | Access::EXEC_OK);
@@ -115,7 +125,7 @@ impl Permissions for HostPermissions {
     }
 
     fn exists(&self, path: &AbsPath) -> Option<bool> {
-        match stat(path) {
+        match self.stat(path) {
             Ok(found) => Some(found.is_some()),
             Err(Errno::ENOENT | Errno::ENOTDIR) => Some(false),
             Err(_) => None,
@@ -123,16 +133,22 @@ impl Permissions for HostPermissions {
     }
 
     fn is_foreign(&self, path: &AbsPath) -> bool {
-        let found = path.ancestors().find_map(|above| stat(&above).ok().flatten());
+        let found = path.ancestors().find_map(|above| self.stat(&above).ok().flatten());
         found.is_some_and(|stat| stat.st_uid != self.user.as_raw())
     }
 
     fn link(&self, path: &AbsPath) -> Option<PathBuf> {
-        link(path)
+        let mut walk = self.walk.borrow_mut();
+        let stat = walk.stat(path).ok().flatten()?;
+        if kind(&stat) != SFlag::S_IFLNK {
+            return None;
+        }
+        let parent = walk.directory(&path.parent()?).ok()?;
+        readlinkat(parent, path.as_path().file_name()?).ok().map(PathBuf::from)
     }
 
     fn needs_no_privilege(&self, path: &AbsPath, attempt: Attempt) -> bool {
-        !self.user.is_root() || stat(path).ok().flatten().is_none_or(|stat| self.passes(&stat, attempt))
+        !self.user.is_root() || self.stat(path).ok().flatten().is_none_or(|stat| self.passes(&stat, attempt))
     }
 
     fn acts(&self, attempt: Attempt, object: &Object) -> Answer {
@@ -178,26 +194,9 @@ fn process(pid: i32) -> Answer {
     }
 }
 
-fn stat(path: &AbsPath) -> nix::Result<Option<FileStat>> {
-    match path.parent() {
-        None => Ok(nix::sys::stat::stat("/").ok()),
-        Some(_) => Spot::of(path)?.stat(),
-    }
-}
-
 fn is_member(group: u32) -> bool {
     Gid::effective().as_raw() == group
         || getgroups().is_ok_and(|groups| groups.iter().any(|one| one.as_raw() == group))
-}
-
-/// Where the link at `path` leads; `None` for everything else.
-fn link(path: &AbsPath) -> Option<PathBuf> {
-    let spot = Spot::of(path).ok()?;
-    let stat = spot.stat().ok().flatten()?;
-    if kind(&stat) != SFlag::S_IFLNK {
-        return None;
-    }
-    readlinkat(&spot.parent, spot.name.as_os_str()).ok().map(PathBuf::from)
 }
 
 #[cfg(test)]

@@ -12,6 +12,8 @@ use crate::denial::Attempt;
 const DIRECTORIES: usize = 8;
 /// As many links as path_resolution(7) follows.
 const LINKS: usize = 40;
+/// So many names are looked up on the way, links included: a path is somebody else's word, and must not cost what it likes.
+const LOOKS: usize = 128;
 
 /// Where a relative path may start, the likeliest first: where the program did, and where its command goes.
 pub(super) fn directories(incident: &Incident<'_>) -> Vec<PathBuf> {
@@ -74,14 +76,14 @@ impl Last {
 
 /// Where an absolute `path` leads, component by component as path_resolution(7) says: `..` is what lies above the place
 /// that was reached, whatever name led there. Links are those that the policy crossed, and the host's where the program
-/// sees them. `None` for a relative path, and for links that lead in a circle.
+/// sees them. `None` for a relative path, for links that lead in a circle, and for more names than anybody has.
 pub fn resolve(
     path: &Path,
     last: Last,
     sandbox: &Sandbox<'_>,
     permissions: &dyn Permissions,
 ) -> Option<AbsPath> {
-    let mut left = LINKS;
+    let (mut left, mut looks) = (LINKS, LOOKS);
     let mut place = path.is_absolute().then(AbsPath::root)?;
     let mut rest: Vec<OsString> = words(path);
     while let Some(name) = rest.pop() {
@@ -89,6 +91,7 @@ pub fn resolve(
             place = place.parent().unwrap_or(place);
             continue;
         }
+        looks = looks.checked_sub(1)?;
         let next = place.join(&name).ok()?;
         let is_followed = last == Last::Followed || !rest.is_empty();
         let target = if is_followed { target(&next, sandbox, permissions) } else { None };

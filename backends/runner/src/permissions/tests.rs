@@ -76,7 +76,7 @@ fn a_directory_is_not_executed_and_a_file_is_given_away_by_root_alone() {
     let file = top.file("d/file", 0o755);
     assert_eq!(here().allows(&top.at("d"), Attempt::Execute), Answer::Refused("EACCES"));
     assert_eq!(here().allows(&file, Attempt::Execute), Answer::Allowed);
-    let ordinary = HostPermissions { user: Uid::from_raw(12345), namespaces: true };
+    let ordinary = HostPermissions { user: Uid::from_raw(12345), ..here() };
     assert_eq!(ordinary.allows(&file, Attempt::Owner), Answer::Refused("EPERM"));
 }
 

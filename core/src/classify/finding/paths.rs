@@ -12,6 +12,9 @@ use crate::policy::Access;
 use crate::policy::fs::Symlinks;
 use crate::{AbsPath, Effect, Layer, Outcome};
 
+/// So many names has a path at most that is looked at: no tree of anybody's is deeper, and each of them is asked for.
+const DEPTH: usize = 64;
+
 impl Findings<'_> {
     pub(super) fn path(&self, sighting: &Sighting, printed: &OsStr) -> Finding {
         let absolute = [PathBuf::from("/")];
@@ -32,6 +35,9 @@ impl Findings<'_> {
     }
 
     pub(super) fn place(&self, directory: &Path, printed: &OsStr, last: Last) -> Option<AbsPath> {
+        if Path::new(printed).components().nth(DEPTH).is_some() {
+            return None;
+        }
         let path = directory.join(printed);
         match &self.incident.sandbox {
             Some(sandbox) => place::resolve(&path, last, sandbox, self.permissions),

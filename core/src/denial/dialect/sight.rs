@@ -19,6 +19,10 @@ const NEAR: usize = 16 * 1024;
 /// So many bytes are matched, line by line and row by row, for each half of the lines that are worth a look: output that
 /// is made to fit every row a little costs no more than that.
 const WORK: usize = 1 << 18;
+/// Saying where the slots of a row that fits are takes up to so many times as long as finding that it does not.
+const CAPTURE: usize = 64;
+/// The same of the words near by, which are simpler.
+const CAPTURE_NEAR: usize = 8;
 
 /// What finds rows for a line.
 #[derive(Clone, Debug)]
@@ -142,16 +146,18 @@ impl Dialect {
         let around = LazyCell::new(|| lines::near(view.output, &view.line));
         let around = || {
             is_alone.set(false);
+            view.spend(CAPTURE_NEAR * around.len());
             around.as_slice()
         };
         let mut rows = view.index.rows(&line);
         let said = rows.find_map(|number| {
             let row = self.rows.get(number)?;
-            view.work.set(view.work.get().saturating_sub(line.len()));
+            view.spend(line.len());
             if view.work.get() == 0 {
                 return None;
             }
             let (captures, near) = row.captures(&line, around)?;
+            view.spend(CAPTURE * line.len());
             let errno = row.errno.or_else(|| said(&captures)).map(|errno| errno.name);
             let (object, from) = object(&captures, near.as_ref(), quoting::Style::of(&row.tool));
             let (attempt, answer) = self.answer(row, errno, &object, view.hint)?;
@@ -235,6 +241,12 @@ struct View<'a> {
     hint: &'a dyn Fn() -> Option<Told>,
     /// What is left of [`WORK`].
     work: &'a Cell<usize>,
+}
+
+impl View<'_> {
+    fn spend(&self, work: usize) {
+        self.work.set(self.work.get().saturating_sub(work));
+    }
 }
 
 /// Adds one that says more than those that are there.
