@@ -36,7 +36,7 @@ mod ready;
 mod refusal;
 mod relay;
 pub mod run;
-mod sealed;
+pub mod sealed;
 mod sink;
 mod spawn;
 mod stamp;

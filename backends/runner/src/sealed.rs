@@ -46,7 +46,7 @@ pub(crate) fn words<'a>(words: impl IntoIterator<Item = &'a OsString>) -> io::Re
 ///
 /// # Errors
 /// memfd_create(2)'s and write(2)'s.
-pub(crate) fn data(bytes: &[u8]) -> io::Result<OwnedFd> {
+pub fn data(bytes: &[u8]) -> io::Result<OwnedFd> {
     let mut file = create(NEVER_EXECUTABLE)?;
     file.write_all(bytes)?;
     seal(file)
