@@ -14,6 +14,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("confine-egress-links", &["confine-plugin-abi"]),
     ("confine-backends", &["confine-core", "confine-stage"]),
     ("confine-runner", &["confine-core", "confine-backends", "confine-stage"]),
+    ("confine-broker", &["confine-core", "confine-runner"]),
     ("confine", &["confine-core", "confine-backends", "confine-stage", "confine-runner"]),
     ("confine-tests", &["confine-core", "confine-backends", "confine-stage", "confine-runner"]),
 ];
