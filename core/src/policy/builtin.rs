@@ -62,6 +62,30 @@ pub const PROTECT: &[&str] = &[
     ".confine",
 ];
 
+/// Protected in the home directory, where it is or lies in a workspace root: what the host runs at a login or when a session
+/// begins. Incomplete by nature.
+pub const HOME: &[&str] = &[
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
+    ".zshenv",
+    ".zlogin",
+    ".zlogout",
+    ".xprofile",
+    ".xinitrc",
+    ".xsession",
+    ".xsessionrc",
+    ".pam_environment",
+    ".config/autostart",
+    ".config/environment.d",
+    ".config/fish",
+    ".config/git",
+    ".config/plasma-workspace",
+    ".config/systemd/user",
+    ".local/share/dbus-1/services",
+    ".local/share/systemd/user",
+];
+
 /// Protected inside each git directory, `*` for one name: what runs code on the host's next git command.
 pub const GIT: &[&str] = &[
     "hooks",
@@ -112,6 +136,7 @@ mod tests {
     fn the_document_lists_exactly_the_sets() {
         assert_eq!(listed("Hidden"), HIDE);
         assert_eq!(listed("Protected at the top of each workspace root and repository"), PROTECT);
+        assert_eq!(listed("Protected in the home directory, where it lies in a workspace root"), HOME);
         assert_eq!(listed("Protected in each git directory"), GIT);
     }
 

@@ -6,10 +6,14 @@ use super::host::kind;
 use crate::AbsPath;
 use crate::policy::{Access, Source, builtin};
 
-/// Protects what exists of the built-in names in `root`, and takes note of what does not.
+/// Protects what exists of the built-in names in `root`, and takes note of what does not; those of the home directory too,
+/// where that lies in it.
 pub(in crate::policy) fn list(assembly: &mut Assembly<'_>, root: &AbsPath) {
-    for name in builtin::PROTECT {
-        if let Ok(path) = root.join(name) {
+    let home = assembly.host.view.home().and_then(|home| assembly.host.realpath(home.as_path()).ok());
+    let home = home.map(|home| home.path).filter(|home| home.is_within(root));
+    let in_home = home.iter().flat_map(|home| builtin::HOME.iter().map(move |name| (home, name)));
+    for (place, name) in builtin::PROTECT.iter().map(|name| (root, name)).chain(in_home) {
+        if let Ok(path) = place.join(name) {
             protect(assembly, &path, Source::BuiltIn, Layer::BuiltIn);
         }
     }

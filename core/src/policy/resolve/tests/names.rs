@@ -17,6 +17,25 @@ fn built_in_names_are_protected_where_they_exist_and_watched_where_not() {
 }
 
 #[test]
+fn what_a_login_runs_is_protected_where_the_home_directory_is_the_named_workspace_or_in_it() {
+    let mut fake = host();
+    fake.directory("/home/u/.config/systemd/user").directory("/home/u/.config/other");
+    fake.file("/home/u/.zshenv", "");
+    for root in ["/home/u", "/home"] {
+        let mut request = workspace_write();
+        (request.workspaces, request.workspaces_named) = (vec![abs(root)], true);
+        let policy = request.on(&fake).unwrap();
+        for path in ["/home/u/.config/systemd/user/x.service", "/home/u/.zshenv"] {
+            assert_eq!(policy.at(path), Protect, "{root} {path}");
+        }
+        assert!(policy.fs.missing.contains(&abs("/home/u/.config/autostart")), "{root}");
+        assert_eq!(policy.at("/home/u/.config/other/x"), Write, "{root}");
+    }
+    let elsewhere = workspace_write().on(&fake).unwrap();
+    assert!(!elsewhere.fs.missing.contains(&abs("/home/u/.config/autostart")));
+}
+
+#[test]
 fn a_listed_name_without_a_slash_is_in_each_workspace() {
     let mut fake = host();
     fake.file("/home/u/ws/key", "").directory("/home/u/two").file("/home/u/policies/key", "");
