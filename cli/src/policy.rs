@@ -68,6 +68,7 @@ fn readable(policy: &Policy) -> String {
     line("mode", &word(&policy.mode), none);
     line("network", &policy.net.name(), none);
     line("approval", &word(&policy.approval), none);
+    line("audit", &word(&policy.audit), none);
     for (path, entry) in &policy.fs.entries {
         line(access(entry.access), path, &source(&entry.source));
     }

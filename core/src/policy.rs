@@ -24,7 +24,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use env::EnvPlan;
-pub use file::{ApprovalDefault, PolicyFile};
+pub use file::{ApprovalAudit, ApprovalDefault, PolicyFile};
 pub use fs::{Access, Entry, FsPlan, Kind, Source};
 pub use limits::{Background, Limits};
 pub use net::NetPlan;
@@ -94,6 +94,8 @@ pub struct Policy {
     pub accept_missing: Effects,
     /// What happens to a denial. No part of the identity: what is enforced is the same either way.
     pub approval: ApprovalDefault,
+    /// What to do where what is asked and answered cannot be written down. No part of the identity either.
+    pub audit: ApprovalAudit,
 }
 
 impl Policy {

@@ -144,6 +144,7 @@ fn policy(table: &Table) -> Policy {
         limits,
         nested: false,
         approval: Default::default(),
+        audit: Default::default(),
         require: Effects::default(),
         accept_missing: Effects::default(),
     }

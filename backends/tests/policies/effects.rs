@@ -278,8 +278,14 @@ mod page {
     }
 
     /// Keys that decide about no effect.
-    const OTHERS: [&str; 5] =
-        ["version", "extends", "approval.default", "enforcement.require", "enforcement.accept-missing"];
+    const OTHERS: [&str; 6] = [
+        "version",
+        "extends",
+        "approval.default",
+        "approval.audit",
+        "enforcement.require",
+        "enforcement.accept-missing",
+    ];
 
     #[test]
     fn the_keys_of_the_effects_are_those_of_policy_files() {

@@ -33,7 +33,7 @@ fn file(session: &SessionId, permissions: &Permissions) -> Result<PolicyFile, La
         ApprovalPolicy::Ask => ApprovalDefault::Ask,
         ApprovalPolicy::Never => ApprovalDefault::Never,
     });
-    Ok(PolicyFile { mode, approval: Approval { default }, ..PolicyFile::default() })
+    Ok(PolicyFile { mode, approval: Approval { default, audit: None }, ..PolicyFile::default() })
 }
 
 fn unconfined(session: &SessionId) -> LaunchFault {

@@ -29,7 +29,7 @@ pub(super) fn file(options: &PolicyOptions) -> PolicyFile {
             accept_missing: options.accept_missing.iter().flat_map(Effects::iter).collect(),
             ..Enforcement::default()
         },
-        approval: Approval { default: options.ask.then_some(ApprovalDefault::Ask) },
+        approval: Approval { default: options.ask.then_some(ApprovalDefault::Ask), audit: None },
         ..PolicyFile::default()
     }
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use confine_core::approval::{ApprovalPolicy, DEADLINE, SessionId, SessionMode};
 use confine_core::escalate::Proposal;
-use confine_core::policy::Mode;
+use confine_core::policy::{ApprovalAudit, Mode};
 use confine_core::{LaunchFault, Policy};
-use confine_runner::approvals::{Approvals, ApprovalsError, Asked, Decided, Turn, session_named};
+use confine_runner::approvals::{Approvals, ApprovalsError, Asked, Decided, Keeping, Turn, session_named};
 use confine_runner::places::Places;
 
 use super::input::Input;
@@ -54,7 +54,11 @@ impl Asking {
     /// # Errors
     /// What is kept cannot be written, or not be trusted.
     pub(super) async fn begin(session: &SessionId, policy: &Policy) -> Result<Self, ApprovalsError> {
-        let builder = Approvals::builder(ApprovalPolicy::Ask).mode(mode(policy.mode));
+        let builder =
+            Approvals::builder(ApprovalPolicy::Ask).mode(mode(policy.mode)).keeping(match policy.audit {
+                ApprovalAudit::Required => Keeping::Required,
+                ApprovalAudit::BestEffort => Keeping::WherePossible,
+            });
         let approvals = builder.open(&Places::here(), session)?;
         let turn = approvals.turn().await?;
         let person = Arc::new(Person::default());

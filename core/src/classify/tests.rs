@@ -57,6 +57,7 @@ fn policy() -> Policy {
         limits: Limits::default(),
         nested: false,
         approval: Default::default(),
+        audit: Default::default(),
         require: Effects::default(),
         accept_missing: Effects::default(),
     }

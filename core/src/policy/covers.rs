@@ -17,6 +17,7 @@ impl Policy {
             && self.env.covers(&other.env)
             && self.limits.covers(&other.limits)
             && self.approval >= other.approval
+            && self.audit >= other.audit
             && (self.nested || !other.nested)
             && self.require.without(&other.require).is_empty()
             && other.accept_missing.without(&self.accept_missing).is_empty()

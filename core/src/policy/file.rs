@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 
 pub use error::ParseError;
 pub use tables::{
-    Approval, ApprovalDefault, Egress, Enforcement, EnvironmentTable, Filesystem, LimitsTable, Network,
-    NetworkAccess, SyscallMode, Syscalls, Version,
+    Approval, ApprovalAudit, ApprovalDefault, Egress, Enforcement, EnvironmentTable, Filesystem, LimitsTable,
+    Network, NetworkAccess, SyscallMode, Syscalls, Version,
 };
 
 use crate::Effect;

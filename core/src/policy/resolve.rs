@@ -92,6 +92,7 @@ pub fn resolve(request: &Request, view: &dyn View) -> Result<Policy, ResolveErro
         env: settings.env.clone(),
         limits: settings.limits.clone(),
         approval: settings.approval,
+        audit: settings.audit,
     })
 }
 

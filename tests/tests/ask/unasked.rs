@@ -37,6 +37,39 @@ fn in_the_background_nobody_is_there_and_the_call_is_not_stopped() {
 }
 
 #[test]
+fn what_cannot_be_written_down_is_allowed_only_where_the_policy_says_so() {
+    needs!(root, bwrap, landlock = 6);
+    each(&[User::Ordinary], &[Backend::Bwrap], |scene| {
+        let target = scene.outside().join("y");
+        // There can be no directory of sessions.
+        let state = scene.directory(&scene.home().join(".local/state/confine"));
+        std::fs::set_permissions(&state, std::os::unix::fs::PermissionsExt::from_mode(0o700))
+            .expect("root may");
+        scene.write(&state.join("sessions"), "");
+        let run = Asked::new(scene).shell(&writes(&target)).asks_nothing();
+        run.exits(2).reports("/refusal/outcome", "unavailable");
+        let policy = |audit: &str| {
+            let text =
+                format!("version = 1\nextends = \"workspace-write\"\n[approval]\naudit = \"{audit}\"\n");
+            scene.write(&scene.home().join("audit.toml"), &text)
+        };
+        let required = Asked::new(scene).option("--policy", policy("required"));
+        required.shell(&writes(&target)).asks_nothing().exits(2).reports("/refusal/outcome", "unavailable");
+        assert!(!is_there(&target));
+        let asking = Asked::new(scene).option("--policy", policy("best-effort")).shell(&writes(&target));
+        asking.answers(1, "y\r");
+        asking.ends().0.exits(0);
+        assert!(is_there(&target));
+        scene
+            .confine()
+            .option("--policy", policy("perhaps"))
+            .run(["true"])
+            .exits(125)
+            .says("`required` or `best-effort`");
+    });
+}
+
+#[test]
 fn without_being_told_nobody_is_asked() {
     needs!(root, bwrap, landlock = 6);
     each(USERS, &[Backend::Bwrap], |scene| {

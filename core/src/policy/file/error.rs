@@ -18,6 +18,7 @@ const HELP: &[(&str, &str)] = &[
     ("network.access", "use `off` or `open`"),
     ("network.", "remove the key; `network.access` is `off` or `open`"),
     ("egress.", "remove the key"),
+    ("approval.audit", "use `required` or `best-effort`"),
     ("approval.default", "use `never` or `ask`"),
     ("syscalls.mode", "use `enforce`"),
     ("enforcement.", "`confine --probe` lists every effect"),

@@ -225,6 +225,18 @@ pub enum ApprovalDefault {
     Ask,
 }
 
+/// What to do where the log of a session cannot be written: the wider comes last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ApprovalAudit {
+    /// Nothing is allowed that is not written down.
+    #[default]
+    Required,
+    /// Questions go on without the log, with a warning. One that was tampered with is refused all the same.
+    BestEffort,
+}
+
 /// `[approval]`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -233,6 +245,9 @@ pub struct Approval {
     /// What happens to a denial. Default: `never`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<ApprovalDefault>,
+    /// What to do where the log of a session cannot be written. Default: `required`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audit: Option<ApprovalAudit>,
 }
 
 /// `[enforcement]`.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::places::Places;
 use super::words::absolute;
 use super::{Request, ResolveError, Written};
-use crate::policy::file::{ApprovalDefault, EnvironmentTable, Filesystem, NetworkAccess};
+use crate::policy::file::{ApprovalAudit, ApprovalDefault, EnvironmentTable, Filesystem, NetworkAccess};
 use crate::policy::fs::{MissingProtected, Proc, Symlinks, Tmp};
 use crate::policy::git::Git;
 use crate::policy::{EnvPlan, Limits, Mode, NetPlan, PolicyFile, PolicyId, Source};
@@ -32,6 +32,9 @@ pub(in crate::policy) struct Settings {
     /// Who answers a denial changes nothing of what is enforced, so it identifies no policy.
     #[serde(skip)]
     pub(in crate::policy) approval: ApprovalDefault,
+    /// Nor does what becomes of the log.
+    #[serde(skip)]
+    pub(in crate::policy) audit: ApprovalAudit,
     /// Whether `/` is readable because nobody said what is.
     pub(in crate::policy) default_read: bool,
 }
@@ -63,6 +66,7 @@ impl Settings {
             require: effects(|file| &file.enforcement.require),
             accept_missing: effects(|file| &file.enforcement.accept_missing),
             approval: last(layers, |file| file.approval.default),
+            audit: last(layers, |file| file.approval.audit),
             default_read: !policies().any(|file| file.filesystem.read.is_some()),
         })
     }
