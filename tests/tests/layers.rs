@@ -16,7 +16,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("confine-runner", &["confine-core", "confine-backends", "confine-stage"]),
     ("confine-broker", &["confine-core", "confine-runner"]),
     ("confine", &["confine-core", "confine-backends", "confine-stage", "confine-runner"]),
-    ("confine-tests", &["confine-core", "confine-backends", "confine-stage", "confine-runner"]),
+    (
+        "confine-tests",
+        &["confine-core", "confine-backends", "confine-stage", "confine-runner", "confine-broker"],
+    ),
 ];
 
 #[test]
