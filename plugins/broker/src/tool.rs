@@ -229,6 +229,8 @@ impl Context<'_> {
             let (mut stop, mut waits) = (Some(stop), true);
             while waits || parts.is_open() {
                 let said = tokio::select! {
+                    // What is said after the answer's end is no part of it, and both may be there at once.
+                    biased;
                     _ = &mut is_over, if waits => {
                         waits = false;
                         continue;
