@@ -33,15 +33,7 @@ enum Step {
 struct Hop<'a> {
     host: &'a CallHost,
     request: &'a Request,
-    /// Whether something secret went with it, so that what comes back is looked through.
-    secrets: Secrets,
     line: &'a Line,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Secrets {
-    None,
-    Sent,
 }
 
 /// Makes a request for a tool.
@@ -77,8 +69,8 @@ async fn hop(
         let is_local = dialled.address.ip().is_loopback();
         let is_private = target.scheme == Scheme::Https || is_local;
         let mut headers = request.headers.clone();
-        let secrets = put_in(host, request, &mut headers, is_private)?;
-        let hop = Hop { host, request, secrets, line: &line };
+        put_in(host, request, &mut headers, is_private)?;
+        let hop = Hop { host, request, line: &line };
         match target.scheme {
             Scheme::Http => hop.talk(dialled.stream, headers, upload, response).await,
             Scheme::Https => {
@@ -100,8 +92,7 @@ fn put_in(
     request: &Request,
     headers: &mut HeaderMap,
     is_private: bool,
-) -> Result<Secrets, ToolError> {
-    let mut secrets = Secrets::None;
+) -> Result<(), ToolError> {
     for credential in host.manifest().credentials_for(&request.target.endpoint) {
         let Some(secret) = host.secret(&credential.name) else { continue };
         if !is_private {
@@ -115,9 +106,8 @@ fn put_in(
         value.set_sensitive(true);
         let name = hyper::header::HeaderName::from_bytes(credential.placement.header().as_bytes());
         headers.insert(name.map_err(|error| failed(error.to_string()))?, value);
-        secrets = Secrets::Sent;
     }
-    Ok(secrets)
+    Ok(())
 }
 
 impl Hop<'_> {
@@ -183,44 +173,32 @@ impl Hop<'_> {
 
     fn head(&self, answer: &mut Response<Incoming>) -> Head {
         request::drop_hop_by_hop(answer.headers_mut());
-        let shown = |value: &HeaderValue| self.looked_through(&String::from_utf8_lossy(value.as_bytes()));
+        let redaction = self.host.redaction();
+        let shown = |value: &HeaderValue| redaction.text(&String::from_utf8_lossy(value.as_bytes()));
         let fields = answer.headers().iter();
         let headers = fields.map(|(name, value)| (name.as_str().to_owned(), shown(value))).collect();
         Head { status: answer.status().as_u16(), headers }
     }
 
-    fn looked_through(&self, text: &str) -> String {
-        match self.secrets {
-            Secrets::None => text.to_owned(),
-            Secrets::Sent => self.host.redaction().text(text),
-        }
-    }
-
+    /// Looked through whatever was sent with the request: a server may hand on, by a redirect, what another got.
     async fn body(
         &self,
         body: &mut Incoming,
         response: &mut (dyn tool::Response + '_),
     ) -> Result<(), ToolError> {
-        let mut redactor = (self.secrets == Secrets::Sent).then(|| self.host.redaction().stream());
+        let mut redactor = self.host.redaction().stream();
         let mut clean = Vec::new();
         loop {
             let frame = std::future::poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await;
             let Some(frame) = frame else { break };
             let Ok(data) = frame.map_err(|error| self.lost(&error))?.into_data() else { continue };
             self.line.received.fetch_add(length(&data), Ordering::Relaxed);
-            let Some(redactor) = &mut redactor else {
-                parts(&data, response).await?;
-                continue;
-            };
             redactor.push(&data, &mut clean);
             parts(&clean, response).await?;
             clean.clear();
         }
-        if let Some(redactor) = &mut redactor {
-            redactor.finish(&mut clean);
-            parts(&clean, response).await?;
-        }
-        Ok(())
+        redactor.finish(&mut clean);
+        parts(&clean, response).await
     }
 
     /// With every cause: hyper's own text is short.

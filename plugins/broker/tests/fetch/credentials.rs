@@ -88,3 +88,24 @@ async fn an_error_that_holds_a_secret_is_looked_through() {
     assert_eq!(code(scene.get(&format!("http://x.test:{}/{TOKEN}", server.port())).await), Code::Denied);
     assert!(!scene.kept.text().contains(TOKEN));
 }
+
+/// A server may put what it got into the place that it redirects to, and the next one may say it again.
+#[tokio::test]
+async fn a_credential_that_a_redirect_carries_on_is_looked_for_there_too() {
+    let server = Server::answering(|head| {
+        let port = field(head, "host").unwrap().rsplit_once(':').unwrap().1.to_owned();
+        match field(head, "x-key") {
+            Some(key) => redirect(302, &format!("http://other.test:{port}/{key}")),
+            None => ok(head.lines().next().unwrap_or_default()),
+        }
+    });
+    let port = server.port();
+    let scene = scene(port, "header:x-key");
+    let answer = scene.get(&format!("http://own.test:{port}/")).await.unwrap();
+    assert_eq!(answer.body, "GET /[redacted TOKEN] HTTP/1.1");
+    assert!(
+        !answer.backwards.contains(&TOKEN.chars().rev().collect::<String>()),
+        "the tool did not see it either"
+    );
+    assert!(!scene.kept.text().contains(TOKEN));
+}

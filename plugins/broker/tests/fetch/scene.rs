@@ -74,6 +74,7 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: String,
+    pub(crate) backwards: String,
 }
 
 /// The tool.
@@ -129,7 +130,11 @@ impl EgressTool for Asker {
         host.fetch(&request, upload, &mut collected).await?;
         let head = collected.head.unwrap();
         let body = String::from_utf8(collected.body).unwrap();
-        let said = json!({"status": head.status, "headers": head.headers, "body": body}).to_string();
+        // What the tool itself saw, in a form that nobody looks for.
+        let backwards: String = body.chars().rev().collect();
+        let said =
+            json!({"status": head.status, "headers": head.headers, "body": body, "backwards": backwards})
+                .to_string();
         reply.write(said.as_bytes()).await.map_err(|_| ToolError::new(Code::Cancelled, ""))
     }
 }
@@ -234,6 +239,7 @@ impl Scene {
             status: u16::try_from(said["status"].as_u64().unwrap()).unwrap(),
             headers: serde_json::from_value(said["headers"].clone()).unwrap(),
             body: said["body"].as_str().unwrap().to_owned(),
+            backwards: said["backwards"].as_str().unwrap().into(),
         })
     }
 }
