@@ -6,8 +6,6 @@
 #[cfg(test)]
 mod cases;
 mod table;
-#[cfg(test)]
-mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
