@@ -72,27 +72,32 @@ impl<'a> Host<'a> {
 
     /// realpath(3) of an absolute path, which may hold `..`.
     pub(in crate::policy) fn realpath(&self, path: &Path) -> Result<Found, Absent> {
+        self.remembered(path, || {
+            let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+                return self.look_up(path);
+            };
+            let above = self.remembered(parent, || self.look_up(parent))?;
+            match above.stat.file {
+                FileType::Directory => self.walk(above.path, vec![name.to_owned()], above.crossed),
+                _ => Err(Absent::Missing),
+            }
+        })
+    }
+
+    fn remembered(&self, path: &Path, find: impl FnOnce() -> Result<Found, Absent>) -> Result<Found, Absent> {
         if let Some(known) = self.known.borrow().get(path.as_os_str()) {
             return known.clone();
         }
-        let found = self.resolve(path);
+        let found = find();
         self.known.borrow_mut().insert(path.as_os_str().to_owned(), found.clone());
         found
     }
 
-    /// From what is known of the directory above.
-    fn resolve(&self, path: &Path) -> Result<Found, Absent> {
+    /// However long it is: a policy may be a stranger's.
+    fn look_up(&self, path: &Path) -> Result<Found, Absent> {
         let mut rest = Vec::new();
-        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-            push(&mut rest, path);
-            return self.walk(AbsPath::root(), rest, Vec::new());
-        };
-        let above = self.realpath(parent)?;
-        if above.stat.file != FileType::Directory {
-            return Err(Absent::Missing);
-        }
-        rest.push(name.to_owned());
-        self.walk(above.path, rest, above.crossed)
+        push(&mut rest, path);
+        self.walk(AbsPath::root(), rest, Vec::new())
     }
 
     /// On from a directory by `rest`, whose last is the next.

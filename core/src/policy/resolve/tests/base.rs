@@ -25,6 +25,18 @@ fn read_only_grants_nothing_but_what_is_written() {
     assert!(!policy.fs.missing.is_empty());
 }
 
+/// A workspace's policy may be a stranger's: no path in it takes the stack.
+#[test]
+fn a_path_of_any_length_is_only_one_that_is_missing() {
+    let resolves = |key: &str, names: usize| {
+        let written = format!("filesystem.{key} = ['{}']", "/a".repeat(names));
+        request("read-only").command_line(&written).on(&host()).is_ok()
+    };
+    for key in ["read", "write", "hide", "protect"] {
+        assert_eq!(resolves(key, 100_000), resolves(key, 2), "{key}");
+    }
+}
+
 #[test]
 fn a_file_without_read_reads_everything_and_one_with_it_only_that() {
     let mut standalone = workspace_write();
